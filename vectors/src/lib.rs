@@ -1,0 +1,4 @@
+//! Shared test vectors.
+pub mod bundle;
+pub mod json;
+pub mod parcel;
