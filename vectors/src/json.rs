@@ -28,15 +28,24 @@ pub struct Limits {
     pub max_level: usize,
     /// How numbers are read.
     pub numbers: Numbers,
+    /// Whether a duplicate member (the last one counts) and half of a surrogate pair (read as U+FFFD) are let pass:
+    /// the grammar of RFC 8259 allows both.
+    pub lenient: bool,
 }
 
 impl Limits {
     /// For text inside a Bundle, a vector or a report: 64 MiB (above the fixture's largest result), nesting as on the
     /// wire of the target protocol.
-    pub const TEXT: Limits = Limits { max_bytes: 64 << 20, max_level: 10_000, numbers: Numbers::Saturating };
+    pub const TEXT: Limits =
+        Limits { max_bytes: 64 << 20, max_level: 10_000, numbers: Numbers::Saturating, lenient: false };
+
+    /// For JSON text that an implementation put into a Bundle: what the grammar allows is read, as no sentence of the
+    /// specification forbids it.
+    pub const DATA: Limits = Limits { lenient: true, ..Limits::TEXT };
 
     /// For one message of `aw-provider/v1alpha1`: 1 MiB, level 32, exact numbers.
-    pub const AW_MESSAGE: Limits = Limits { max_bytes: 1 << 20, max_level: 32, numbers: Numbers::Exact };
+    pub const AW_MESSAGE: Limits =
+        Limits { max_bytes: 1 << 20, max_level: 32, numbers: Numbers::Exact, lenient: false };
 }
 
 /// Why a text was refused.
@@ -225,7 +234,7 @@ impl Reader<'_> {
         let Some(Open::Object { members, name }) = self.open.last_mut() else {
             unreachable!("names are read in objects only")
         };
-        let duplicate = members.contains_key(&read);
+        let duplicate = !self.limits.lenient && members.contains_key(&read);
         *name = read;
         if duplicate {
             let fault = Fault::DuplicateMember(name.clone());
@@ -285,25 +294,31 @@ impl Reader<'_> {
         let first = self.hex4()?;
         let code = match first {
             0xd800..=0xdbff => {
-                if !self.text[self.at..].starts_with("\\u") {
-                    self.at = start;
-                    return Err(self.error(Fault::LoneSurrogate));
-                }
-                self.at += 2;
-                let second = self.hex4()?;
+                let after = self.at;
+                let second = if self.text[self.at..].starts_with("\\u") {
+                    self.at += 2;
+                    self.hex4()?
+                } else {
+                    0
+                };
                 if !(0xdc00..=0xdfff).contains(&second) {
-                    self.at = start;
-                    return Err(self.error(Fault::LoneSurrogate));
+                    self.at = after;
+                    return self.lone_surrogate(start);
                 }
                 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00)
             }
-            0xdc00..=0xdfff => {
-                self.at = start;
-                return Err(self.error(Fault::LoneSurrogate));
-            }
+            0xdc00..=0xdfff => return self.lone_surrogate(start),
             other => other,
         };
         Ok(char::from_u32(code).expect("surrogates were dealt with"))
+    }
+
+    fn lone_surrogate(&mut self, start: usize) -> Result<char, JsonError> {
+        if self.limits.lenient {
+            return Ok(char::REPLACEMENT_CHARACTER);
+        }
+        self.at = start;
+        Err(self.error(Fault::LoneSurrogate))
     }
 
     fn hex4(&mut self) -> Result<u32, JsonError> {
@@ -527,5 +542,8 @@ mod tests {
         for text in ["\"\\ud800\"", "\"\\udc00\"", "\"\\ud800\\u0041\"", "\"\\ud800x\""] {
             assert_eq!(read(text).unwrap_err().fault, Fault::LoneSurrogate, "{text}");
         }
+        let lenient = |text: &str| parse(text.as_bytes(), Limits::DATA).unwrap();
+        assert_eq!(lenient("\"\\ud800\\u0041\""), json!("\u{fffd}A"));
+        assert_eq!(lenient("{\"a\":1,\"a\":2}"), json!({"a":2}));
     }
 }

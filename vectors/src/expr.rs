@@ -1,0 +1,394 @@
+//! Placeholders and functions: how a vector names values that are known only when it runs. The main function is
+//! [`resolve`].
+//!
+//! In a string, `${path}` stands for a value of the [`Scope`]; a string that is one placeholder takes the value with its
+//! type, otherwise the value's text is put in. `$${` is a literal `${`. An object with exactly one member whose name is
+//! one of [`FUNCTIONS`] is computed. Everything else stands for itself.
+
+use crate::compact::expand_text;
+use crate::pattern;
+use serde_json::{Map, Value as Json, json};
+use sha2::{Digest, Sha256};
+use std::borrow::Cow;
+use std::fmt;
+
+/// Where placeholders find their values.
+pub trait Scope {
+    /// The value of the first name of a path, or nothing.
+    fn get(&self, name: &str) -> Option<Cow<'_, Json>>;
+
+    /// A UUID (version 4 by shape) that belongs to `name` in this run of this vector; the same name gives the same one.
+    fn uuid(&self, name: &str) -> String;
+
+    /// Looks up a dotted path; a number selects an element of an array.
+    fn path(&self, path: &str) -> Option<Json> {
+        let (first, rest) = path.split_once('.').map_or((path, None), |(a, b)| (a, Some(b)));
+        if first == "uuid" {
+            return rest.map(|name| Json::String(self.uuid(name)));
+        }
+        let value = self.get(first)?;
+        match rest {
+            Some(rest) => descend(&value, rest).cloned(),
+            None => Some(value.into_owned()),
+        }
+    }
+}
+
+/// Follows a dotted path into a value. A JSON null counts as absent.
+pub fn descend<'a>(value: &'a Json, path: &str) -> Option<&'a Json> {
+    let mut value = value;
+    for name in path.split('.') {
+        value = match value {
+            Json::Object(members) => members.get(name)?,
+            Json::Array(items) => items.get(name.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+    }
+    Some(value)
+}
+
+/// The functions, each with its argument and meaning. This is the whole list.
+pub const FUNCTIONS: &[(&str, &str)] = &[
+    ("$text", "list of strings and {\"repeat\",\"times\"}: one text"),
+    ("$add", "list of integers: their sum"),
+    ("$sub", "list of integers: the first less the others"),
+    ("$mul", "list of integers: their product"),
+    ("$div", "list of two integers: the quotient, rounded down"),
+    ("$json_text", "any value: its compact JSON text, members sorted"),
+    ("$uuid", "a name: the UUID of that name in this run"),
+    ("$utf8_length", "a text: its length in UTF-8 bytes"),
+    ("$size", "a list or object: how many elements or members"),
+    ("$pluck", "{\"from\": list, \"path\": text}: the value at that path of every element that has it"),
+    ("$where", "{\"from\": list, \"is\": pattern}: the elements that match"),
+    ("$last", "a list: its last element"),
+    ("$slice", "{\"text\", \"from\", \"to\"}: characters of a text; a negative number counts from the end"),
+    ("$sha256", "a text: SHA-256 of its UTF-8 bytes in lowercase hex"),
+    ("$instant_ms", "an RFC 3339 text: milliseconds since 1970"),
+    ("$variability", "a list of texts: bits that could not be told from the others (see the manual)"),
+    ("$parcel_size", "{\"bundle\": wire Bundle, \"api\": 26…}: bytes in a Parcel"),
+    ("$literal", "any value: itself, with nothing computed in it"),
+];
+
+/// Why an expression has no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExprError {
+    /// A placeholder whose value is not there. Usual when a target did not answer as hoped.
+    Unresolved(String),
+    /// The expression itself makes no sense with the values it got.
+    Wrong(String),
+}
+
+impl fmt::Display for ExprError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ExprError::Unresolved(path) => write!(f, "there is no ${{{path}}}"),
+            ExprError::Wrong(what) => f.write_str(what),
+        }
+    }
+}
+
+/// Whether an object is a call of one of [`FUNCTIONS`].
+pub fn is_function(members: &Map<String, Json>) -> bool {
+    members.len() == 1 && members.keys().all(|name| FUNCTIONS.iter().any(|(known, _)| known == name))
+}
+
+/// The value of an expression.
+///
+/// # Errors
+/// See [`ExprError`].
+pub fn resolve(expr: &Json, scope: &dyn Scope) -> Result<Json, ExprError> {
+    match expr {
+        Json::String(text) => resolve_string(text, scope),
+        Json::Array(items) => items.iter().map(|item| resolve(item, scope)).collect(),
+        Json::Object(members) if is_function(members) => {
+            let (name, argument) = members.iter().next().expect("one member");
+            call(name, argument, scope)
+        }
+        Json::Object(members) => {
+            let members: Result<Map<_, _>, ExprError> =
+                members.iter().map(|(name, value)| Ok((name.clone(), resolve(value, scope)?))).collect();
+            members.map(Json::Object)
+        }
+        other => Ok(other.clone()),
+    }
+}
+
+/// Like [`resolve`], but nothing where the expression as a whole is a placeholder without a value, or a function of one.
+///
+/// # Errors
+/// An expression that makes no sense.
+pub fn resolve_optional(expr: &Json, scope: &dyn Scope) -> Result<Option<Json>, String> {
+    match resolve(expr, scope) {
+        Ok(value) => Ok(Some(value)),
+        Err(ExprError::Unresolved(_)) => Ok(None),
+        Err(ExprError::Wrong(what)) => Err(what),
+    }
+}
+
+/// A part of a string: literal text or the path of a placeholder.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// Text that stands for itself.
+    Text(&'a str),
+    /// What is between `${` and `}`.
+    Placeholder(&'a str),
+}
+
+/// Splits a string into text and placeholders.
+///
+/// # Errors
+/// A `${` without an end, or an empty path.
+pub fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        if rest[..at].ends_with('$') {
+            parts.push(Part::Text(&rest[..at - 1]));
+            parts.push(Part::Text("${"));
+            rest = &rest[at + 2..];
+            continue;
+        }
+        if at > 0 {
+            parts.push(Part::Text(&rest[..at]));
+        }
+        let end = rest[at..].find('}').ok_or_else(|| format!("a placeholder does not end in {text:?}"))?;
+        let path = &rest[at + 2..at + end];
+        if path.is_empty() || path.split('.').any(str::is_empty) {
+            return Err(format!("a placeholder without a path in {text:?}"));
+        }
+        parts.push(Part::Placeholder(path));
+        rest = &rest[at + end + 1..];
+    }
+    if !rest.is_empty() {
+        parts.push(Part::Text(rest));
+    }
+    Ok(parts)
+}
+
+fn resolve_string(text: &str, scope: &dyn Scope) -> Result<Json, ExprError> {
+    if !text.contains("${") {
+        return Ok(Json::String(text.to_owned()));
+    }
+    let parts = parts(text).map_err(ExprError::Wrong)?;
+    let value = |path: &str| scope.path(path).ok_or_else(|| ExprError::Unresolved(path.to_owned()));
+    if let [Part::Placeholder(path)] = parts.as_slice() {
+        return value(path);
+    }
+    let mut out = String::new();
+    for part in &parts {
+        match part {
+            Part::Text(text) => out.push_str(text),
+            Part::Placeholder(path) => match value(path)? {
+                Json::String(text) => out.push_str(&text),
+                other => out.push_str(&other.to_string()),
+            },
+        }
+    }
+    Ok(Json::String(out))
+}
+
+fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprError> {
+    let wrong = |what: &str| ExprError::Wrong(format!("{name}: {what}"));
+    if name == "$literal" {
+        return Ok(argument.clone());
+    }
+    if name == "$where" {
+        // The pattern is resolved element by element, not beforehand.
+        let from = argument.get("from").ok_or_else(|| wrong("needs from"))?;
+        let is = argument.get("is").ok_or_else(|| wrong("needs is"))?;
+        let list = resolve(from, scope)?;
+        let items = list.as_array().ok_or_else(|| wrong("from is no list"))?;
+        let kept = items.iter().filter(|item| matches!(pattern::matches(is, Some(item), scope), pattern::Match::Yes));
+        return Ok(kept.cloned().collect());
+    }
+    let value = resolve(argument, scope)?;
+    let text = |value: &Json| value.as_str().map(str::to_owned).ok_or_else(|| wrong("a text was expected"));
+    let list = |value: &Json| value.as_array().cloned().ok_or_else(|| wrong("a list was expected"));
+    match name {
+        "$text" => expand_text(&value).map(Json::String).map_err(|e| wrong(&e)),
+        "$add" | "$sub" | "$mul" | "$div" => {
+            let numbers: Option<Vec<i128>> = list(&value)?.iter().map(integer).collect();
+            let numbers = numbers.ok_or_else(|| wrong("integers were expected"))?;
+            let (first, others) = numbers.split_first().ok_or_else(|| wrong("an empty list"))?;
+            let fold = |f: fn(i128, i128) -> Option<i128>| others.iter().try_fold(*first, |n, m| f(n, *m));
+            let n = match name {
+                "$add" => fold(i128::checked_add),
+                "$sub" => fold(i128::checked_sub),
+                "$mul" => fold(i128::checked_mul),
+                _ => fold(i128::checked_div_euclid),
+            };
+            // Saturates, as clocks do.
+            let n = n.ok_or_else(|| wrong("no such number"))?.clamp(i64::MIN.into(), u64::MAX.into());
+            Ok(i64::try_from(n).map_or_else(|_| json!(n as u64), |n| json!(n)))
+        }
+        "$json_text" => Ok(Json::String(value.to_string())),
+        "$uuid" => Ok(Json::String(scope.uuid(&text(&value)?))),
+        "$utf8_length" => Ok(json!(text(&value)?.len())),
+        "$size" => match &value {
+            Json::Array(items) => Ok(json!(items.len())),
+            Json::Object(members) => Ok(json!(members.len())),
+            _ => Err(wrong("a list or object was expected")),
+        },
+        "$pluck" => {
+            let path = text(value.get("path").unwrap_or(&Json::Null))?;
+            let from = list(value.get("from").unwrap_or(&Json::Null))?;
+            Ok(from.iter().filter_map(|item| descend(item, &path)).cloned().collect())
+        }
+        "$last" => {
+            list(&value)?.last().cloned().ok_or_else(|| ExprError::Unresolved("the last of an empty list".into()))
+        }
+        "$slice" => {
+            let chars: Vec<char> = text(value.get("text").unwrap_or(&Json::Null))?.chars().collect();
+            let end = i64::try_from(chars.len()).unwrap_or(i64::MAX);
+            let index = |name: &str, default: i64| {
+                let n = value
+                    .get(name)
+                    .map_or(Some(default), Json::as_i64)
+                    .ok_or_else(|| wrong("an index is no integer"))?;
+                Ok::<usize, ExprError>(if n < 0 { end + n } else { n }.clamp(0, end) as usize)
+            };
+            let (from, to) = (index("from", 0)?, index("to", end)?);
+            Ok(Json::String(chars[from.min(to)..to].iter().collect()))
+        }
+        "$sha256" => Ok(Json::String(sha256_hex(text(&value)?.as_bytes()))),
+        "$instant_ms" => match instant_ms(&text(&value)?) {
+            Some(ms) => Ok(json!(ms)),
+            None => Err(ExprError::Unresolved(format!("instant in {value}"))),
+        },
+        "$variability" => {
+            let texts: Result<Vec<String>, ExprError> = list(&value)?.iter().map(text).collect();
+            Ok(json!(variability(&texts?)))
+        }
+        "$parcel_size" => {
+            let api = match value.get("api").and_then(Json::as_u64) {
+                Some(..=32) => crate::parcel::Api::UpTo32,
+                Some(33..=35) => crate::parcel::Api::From33,
+                Some(36..) => crate::parcel::Api::From36,
+                None => return Err(wrong("needs api")),
+            };
+            let bundle = match value.get("bundle") {
+                None | Some(Json::Null) => None,
+                Some(json) => Some(crate::bundle::Bundle::from_json(json).map_err(|e| wrong(&e.to_string()))?),
+            };
+            Ok(json!(crate::parcel::bundle_size(bundle.as_ref(), api).bytes))
+        }
+        other => Err(ExprError::Wrong(format!("there is no function {other}"))),
+    }
+}
+
+/// An integer, also where it travels as a decimal string (a `long` beyond ±2^53).
+pub fn integer(json: &Json) -> Option<i128> {
+    match json {
+        Json::Number(n) => n.as_i64().map(i128::from).or_else(|| n.as_u64().map(i128::from)),
+        Json::String(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+/// Lowercase hex of the SHA-256 of some bytes.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// Milliseconds since 1970 of an RFC 3339 instant.
+pub fn instant_ms(text: &str) -> Option<i64> {
+    text.parse::<jiff::Timestamp>().ok().map(|t| t.as_millisecond())
+}
+
+/// How many bits vary over a list of tokens: an estimate of what a guesser who saw the others would face.
+///
+/// Tokens are compared position by position. A position is worth the Shannon entropy of the characters seen there, with
+/// the Miller-Madow correction for the size of the sample: a fixed part is worth nothing, the slow digits of a counter or
+/// clock are worth little. Rounded to the nearest bit. Fewer than two different tokens give 0.
+fn variability(texts: &[String]) -> u64 {
+    use std::collections::{BTreeMap, BTreeSet};
+    let distinct: BTreeSet<&String> = texts.iter().collect();
+    if distinct.len() < 2 {
+        return 0;
+    }
+    let rows: Vec<Vec<char>> = distinct.iter().map(|t| t.chars().collect()).collect();
+    let width = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
+    let total = count(rows.len());
+    let mut bits = 0.0;
+    for column in 0..width {
+        let mut seen: BTreeMap<Option<char>, usize> = BTreeMap::new();
+        for row in &rows {
+            *seen.entry(row.get(column).copied()).or_default() += 1;
+        }
+        let entropy: f64 = seen.values().map(|n| count(*n) / total).map(|p| -p * p.log2()).sum();
+        let correction = (count(seen.len()) - 1.0) / (2.0 * total * std::f64::consts::LN_2);
+        bits += entropy + correction;
+    }
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and far below 2^53")]
+    let bits = bits.round() as u64;
+    bits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fixed(Json);
+
+    impl Scope for Fixed {
+        fn get(&self, name: &str) -> Option<Cow<'_, Json>> {
+            self.0.get(name).map(Cow::Borrowed)
+        }
+        fn uuid(&self, name: &str) -> String {
+            format!("uuid-of-{name}")
+        }
+    }
+
+    fn eval(expr: Json) -> Result<Json, ExprError> {
+        resolve(
+            &expr,
+            &Fixed(json!({"n": 7, "s": {"data": {"list": [1, {"x": "y"}]}}, "t": "abc", "big": "9007199254740993"})),
+        )
+    }
+
+    #[test]
+    fn placeholders() {
+        assert_eq!(eval(json!("${n}")), Ok(json!(7)));
+        assert_eq!(eval(json!("n=${n}, ${s.data.list.1.x}")), Ok(json!("n=7, y")));
+        assert_eq!(eval(json!("$${n} ${t}")), Ok(json!("${n} abc")));
+        assert_eq!(eval(json!("${uuid.r1}")), Ok(json!("uuid-of-r1")));
+        assert_eq!(eval(json!("${s.data.none}")), Err(ExprError::Unresolved("s.data.none".into())));
+        assert!(matches!(eval(json!("${n")), Err(ExprError::Wrong(_))));
+        assert!(matches!(eval(json!("${}")), Err(ExprError::Wrong(_))));
+    }
+
+    #[test]
+    fn functions() {
+        assert_eq!(eval(json!({"$add": ["${n}", 1, -3]})), Ok(json!(5)));
+        assert_eq!(eval(json!({"$add": ["${big}", 1]})), Ok(json!(9_007_199_254_740_994_i64)));
+        assert_eq!(eval(json!({"$sub": [{"$mul": [86400, 1000]}, 1000]})), Ok(json!(86_399_000)));
+        assert_eq!(eval(json!({"$mul": [i64::MAX, i64::MAX]})), Ok(json!(u64::MAX)));
+        assert_eq!(eval(json!({"$text": ["a", {"repeat": "x", "times": "${n}"}]})), Ok(json!("axxxxxxx")));
+        assert_eq!(eval(json!({"$json_text": {"b": 1, "a": "${t}"}})), Ok(json!("{\"a\":\"abc\",\"b\":1}")));
+        assert_eq!(eval(json!({"$slice": {"text": "${t}", "to": -1}})), Ok(json!("ab")));
+        assert_eq!(eval(json!({"$slice": {"text": "${t}", "from": 5}})), Ok(json!("")));
+        assert_eq!(eval(json!({"$pluck": {"from": "${s.data.list}", "path": "x"}})), Ok(json!(["y"])));
+        assert_eq!(eval(json!({"$where": {"from": "${s.data.list}", "is": {"x": "y"}}})), Ok(json!([{"x": "y"}])));
+        assert_eq!(eval(json!({"$literal": "${n}"})), Ok(json!("${n}")));
+        assert_eq!(eval(json!({"$instant_ms": "2026-09-02T12:00:00Z"})), Ok(json!(1_788_350_400_000_i64)));
+        assert_eq!(eval(json!({"$parcel_size": {"bundle": {"code": {"int": 42}}, "api": 33}})), Ok(json!(36)));
+        assert_eq!(eval(json!({"$parcel_size": {"bundle": null, "api": 36}})), Ok(json!(4)));
+        assert!(eval(json!({"$add": ["x"]})).is_err());
+        assert!(eval(json!({"$div": [1, 0]})).is_err());
+        assert_eq!(eval(json!({"$other": 1})), Ok(json!({"$other": 1})));
+    }
+
+    #[test]
+    fn variability_tells_counters_from_random_tokens() {
+        let counters: Vec<String> = (0..256).map(|n| format!("session-{n:016x}")).collect();
+        assert!(variability(&counters) <= 9);
+        let times: Vec<String> = (0..256).map(|n| format!("{}", 1_760_000_000_000_u64 + n * 37)).collect();
+        assert!(variability(&times) < 30);
+        let random: Vec<String> = (0..256).map(|n| sha256_hex(format!("{n}").as_bytes())[..32].to_owned()).collect();
+        assert!((126..=130).contains(&variability(&random)), "{}", variability(&random));
+        let short: Vec<String> = random.iter().map(|t| t[..16].to_owned()).collect();
+        assert!((63..=65).contains(&variability(&short)), "{}", variability(&short));
+        assert_eq!(variability(&vec!["same".to_owned(); 256]), 0);
+    }
+}

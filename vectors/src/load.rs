@@ -1,0 +1,271 @@
+//! Finding and reading the vectors. The main type is [`Catalogue`].
+//!
+//! The vectors, ledgers and shared rules are embedded in the program; a folder can take their place. Every file of a
+//! folder is either read by a rule of [`kind_of`] or refused: a misspelt name must not make a vector disappear.
+
+use crate::expr::sha256_hex;
+use crate::fixture;
+use crate::json::{Limits, parse};
+use crate::ledger::{Ledger, Role};
+use crate::model::Vector;
+use crate::parse::{self, Context, Fault, Rules};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+/// Every embedded file: its path in the vectors' folder, and its text.
+pub const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+/// Everything that can be run, and what it refers to.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    /// The requirements.
+    pub ledger: Ledger,
+    /// The vectors, sorted by id.
+    pub vectors: Vec<Vector>,
+    /// SHA-256 over the names and contents of all files, in lowercase hex: what a report names as the suite's content.
+    pub sha256: String,
+    /// Pure tables, by file: cases that a unit test in any language can loop over.
+    pub tables: BTreeMap<String, Json>,
+}
+
+/// Faults of files, each with its place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct LoadError(pub Vec<(String, Fault)>);
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// More would scroll the first away, which is the one to begin with.
+        const MOST: usize = 20;
+        for (n, (file, fault)) in self.0.iter().take(MOST).enumerate() {
+            let line_end = if n == 0 { "" } else { "\n" };
+            let place = if fault.pointer.is_empty() { String::new() } else { format!(" at {}", fault.pointer) };
+            write!(f, "{line_end}{file}{place}: {}", fault.message)?;
+        }
+        if self.0.len() > MOST {
+            write!(f, "\n… and {} more", self.0.len() - MOST)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a file in a vectors' folder is, by its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// A requirement ledger.
+    Ledger,
+    /// The fixture's tools or callers.
+    Fixture,
+    /// A JSON Schema of one of the formats.
+    Schema,
+    /// Shared expectations of a suite.
+    Rules(String),
+    /// Vectors of a suite for a role.
+    Vectors(String, Role),
+    /// A table of a suite.
+    Table(String),
+    /// The source of this crate, which lies in the same folder.
+    Source,
+}
+
+const NOTHING: &str = "belongs to nothing: see docs/vector-format.md for the folders";
+
+/// The suites that there are.
+pub const SUITES: [&str; 2] = ["cetp-v2", "aw-provider-v1alpha1"];
+
+/// Decides by its path what a file is; nothing for a file that belongs to nothing.
+pub fn kind_of(path: &str) -> Option<FileKind> {
+    let parts: Vec<&str> = path.split('/').collect();
+    let json = path.ends_with(".json");
+    match parts.as_slice() {
+        ["Cargo.toml" | "build.rs" | "README.md"] | ["src" | "tests" | "benches", ..] => Some(FileKind::Source),
+        ["requirements", _] if json => Some(FileKind::Ledger),
+        ["fixture", "fixture-tools.json" | "callers.json"] => Some(FileKind::Fixture),
+        ["schemas", ..] if json => Some(FileKind::Schema),
+        [suite, "rules.json"] if SUITES.contains(suite) => Some(FileKind::Rules((*suite).to_owned())),
+        [suite, "tables", _] if SUITES.contains(suite) && json => Some(FileKind::Table((*suite).to_owned())),
+        [suite, role, _, ..] if SUITES.contains(suite) && json => {
+            Some(FileKind::Vectors((*suite).to_owned(), Role::from_name(role)?))
+        }
+        _ => None,
+    }
+}
+
+impl Catalogue {
+    /// The vectors that are part of the program.
+    ///
+    /// # Panics
+    /// When they are broken, which a test excludes.
+    pub fn embedded() -> Catalogue {
+        let files = EMBEDDED.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
+        match Catalogue::from_files(files) {
+            Ok(catalogue) => catalogue,
+            Err(error) => panic!("the embedded vectors are broken:\n{error}"),
+        }
+    }
+
+    /// The vectors of a folder, or of one file of vectors. Ledgers, fixture and shared rules that it does not have are
+    /// the embedded ones.
+    ///
+    /// # Errors
+    /// Every fault of every file.
+    pub fn from_path(path: &Path) -> Result<Catalogue, LoadError> {
+        let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        let mut faults = Vec::new();
+        let whole = |file: String, message: String| (file, Fault { pointer: String::new(), message });
+        if path.is_file() {
+            match std::fs::read(path) {
+                Ok(text) => {
+                    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                    let (suite, role) = suite_and_role(&text);
+                    files.insert(format!("{suite}/{role}/{name}"), text);
+                }
+                Err(error) => faults.push(whole(path.display().to_string(), error.to_string())),
+            }
+        } else {
+            for entry in walkdir::WalkDir::new(path).sort_by_file_name() {
+                let entry = match entry {
+                    Ok(entry) => entry,
+                    Err(error) => {
+                        faults.push(whole(path.display().to_string(), error.to_string()));
+                        continue;
+                    }
+                };
+                if entry.file_type().is_dir() {
+                    continue;
+                }
+                let relative = entry.path().strip_prefix(path).unwrap_or(entry.path());
+                let name = relative.components().map(|c| c.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/");
+                if name.starts_with('.') {
+                    continue;
+                }
+                match kind_of(&name) {
+                    None => faults.push(whole(name, NOTHING.into())),
+                    Some(FileKind::Source) => {}
+                    Some(_) => match std::fs::read(entry.path()) {
+                        Ok(text) => {
+                            files.insert(name, text);
+                        }
+                        Err(error) => faults.push(whole(name, error.to_string())),
+                    },
+                }
+            }
+        }
+        if !files.keys().any(|name| matches!(kind_of(name), Some(FileKind::Vectors(..)))) && faults.is_empty() {
+            faults.push(whole(path.display().to_string(), "holds no vectors".into()));
+        }
+        for (name, text) in EMBEDDED {
+            let shared = matches!(kind_of(name), Some(FileKind::Ledger | FileKind::Fixture | FileKind::Rules(_)));
+            if shared && !files.contains_key(*name) {
+                files.insert((*name).to_owned(), text.as_bytes().to_vec());
+            }
+        }
+        match Catalogue::from_files(files) {
+            Ok(catalogue) if faults.is_empty() => Ok(catalogue),
+            Ok(_) => Err(LoadError(faults)),
+            Err(LoadError(more)) => {
+                faults.extend(more);
+                faults.sort();
+                Err(LoadError(faults))
+            }
+        }
+    }
+
+    /// Reads files, given by path and content.
+    ///
+    /// # Errors
+    /// Every fault of every file.
+    pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Catalogue, LoadError> {
+        let mut faults: Vec<(String, Fault)> = Vec::new();
+        let mut ledger = Ledger::default();
+        let mut json: BTreeMap<&str, Json> = BTreeMap::new();
+        for (name, text) in &files {
+            match parse(text, Limits::TEXT) {
+                Ok(value) => {
+                    json.insert(name, value);
+                }
+                Err(error) => {
+                    let pointer = error.pointer.clone();
+                    faults.push((name.clone(), Fault { pointer, message: error.to_string() }));
+                }
+            }
+        }
+        for (name, text) in files.iter().filter(|(name, _)| kind_of(name) == Some(FileKind::Ledger)) {
+            if let Err(message) = ledger.add(&String::from_utf8_lossy(text)) {
+                faults.push((name.clone(), Fault { pointer: String::new(), message }));
+            }
+        }
+        let mut rules: BTreeMap<String, Rules> = BTreeMap::new();
+        for (name, value) in &json {
+            if let Some(FileKind::Rules(suite)) = kind_of(name) {
+                match parse::rules(value, &ledger, &suite) {
+                    Ok(read) => {
+                        rules.insert(suite, read);
+                    }
+                    Err(list) => faults.extend(list.into_iter().map(|fault| ((*name).to_owned(), fault))),
+                }
+            }
+        }
+        let callers: Vec<String> =
+            fixture::callers().as_object().into_iter().flatten().map(|(k, _)| k.clone()).collect();
+        let no_rules = Rules::default();
+        let mut vectors: Vec<Vector> = Vec::new();
+        let mut tables = BTreeMap::new();
+        for (name, value) in &json {
+            match kind_of(name) {
+                Some(FileKind::Vectors(suite, role)) => {
+                    let rules = rules.get(&suite).unwrap_or(&no_rules);
+                    let context = Context { ledger: &ledger, rules, callers: &callers, file: name };
+                    match parse::vectors(value, &context) {
+                        Ok(list) => {
+                            for (n, vector) in list.iter().enumerate() {
+                                if vector.suite != suite || vector.role != role {
+                                    let message = format!("lies in the folder of {suite}, {}", role.name());
+                                    faults.push((
+                                        (*name).to_owned(),
+                                        Fault { pointer: format!("/vectors/{n}"), message },
+                                    ));
+                                }
+                            }
+                            vectors.extend(list);
+                        }
+                        Err(list) => faults.extend(list.into_iter().map(|fault| ((*name).to_owned(), fault))),
+                    }
+                }
+                Some(FileKind::Table(_)) => {
+                    tables.insert((*name).to_owned(), value.clone());
+                }
+                Some(_) => {}
+                None => {
+                    faults.push(((*name).to_owned(), Fault { pointer: String::new(), message: NOTHING.into() }));
+                }
+            }
+        }
+        vectors.sort_by(|a, b| a.id.cmp(&b.id));
+        for pair in vectors.windows(2).filter(|pair| pair[0].id == pair[1].id) {
+            let message = format!("the id {} also occurs in {}", pair[1].id, pair[0].file);
+            faults.push((pair[1].file.clone(), Fault { pointer: String::new(), message }));
+        }
+        if !faults.is_empty() {
+            faults.sort();
+            return Err(LoadError(faults));
+        }
+        let listing: String = files.iter().map(|(name, text)| format!("{} {name}\n", sha256_hex(text))).collect();
+        Ok(Catalogue { ledger, vectors, sha256: sha256_hex(listing.as_bytes()), tables })
+    }
+
+    /// The vector of an id.
+    pub fn get(&self, id: &str) -> Option<&Vector> {
+        let place = self.vectors.binary_search_by(|v| v.id.as_str().cmp(id)).ok()?;
+        Some(&self.vectors[place])
+    }
+}
+
+/// A single file says itself where it belongs; a file that does not is refused by the reader, wherever it is put.
+fn suite_and_role(text: &[u8]) -> (String, String) {
+    let json = parse(text, Limits::TEXT).unwrap_or_default();
+    let suite = json["suite"].as_str().filter(|s| SUITES.contains(s)).unwrap_or(SUITES[0]);
+    let role = json["vectors"][0]["role"].as_str().filter(|r| Role::from_name(r).is_some()).unwrap_or("provider");
+    (suite.to_owned(), role.to_owned())
+}

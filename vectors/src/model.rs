@@ -1,0 +1,267 @@
+//! What a vector is. The main type is [`Vector`]; `docs/vector-format.md` is its manual.
+//!
+//! The types are what [`crate::load`] makes of the JSON: names are checked, shared rules are put in, expressions and
+//! patterns are kept as JSON and computed when the vector runs.
+
+use crate::ledger::{Role, Strength};
+use serde_json::{Map, Value as Json};
+use std::sync::Arc;
+
+/// One test: what to do to a target, and what must come back.
+#[derive(Clone, Debug)]
+pub struct Vector {
+    /// Stable for ever, for example `cetp2/provider/2.2/selects-highest-version`.
+    pub id: String,
+    /// One line for people.
+    pub title: String,
+    /// The suite, for example `cetp-v2`.
+    pub suite: String,
+    /// Which side is under test.
+    pub role: Role,
+    /// `core`, `v1_compat` or an optional capability.
+    pub level: String,
+    /// What it is about; each is named by at least one of its expectations.
+    pub requirements: Vec<String>,
+    /// Capabilities that the target must claim, else the vector is not applicable. The level's own is implied.
+    pub capabilities: Vec<String>,
+    /// Versions that the target must speak, else the vector is not applicable.
+    pub stack: Stack,
+    /// Controls without which it cannot run.
+    pub needs: Vec<String>,
+    /// Fixture tools without which it cannot run.
+    pub tools: Vec<String>,
+    /// Named callers without which it cannot run.
+    pub callers: Vec<String>,
+    /// Members of `target.describe`, optional by the protocol, without which it cannot run (such as `resume_ttl_ms`).
+    pub facts: Vec<String>,
+    /// The clock at its beginning, in milliseconds since 1970.
+    pub now_ms: i64,
+    /// Properties with a fixed meaning; see [`FLAGS`].
+    pub flags: Vec<String>,
+    /// More for people: why, and what is accepted.
+    pub notes: Option<String>,
+    /// How it was made, where it was not written by hand.
+    pub generated: Option<Generated>,
+    /// What happens, in order.
+    pub steps: Vec<Step>,
+    /// Expectations on every call, from the suite's rules.
+    pub always: Arc<Vec<Expectation>>,
+    /// The JSON that it was read from, for readers and for the digest.
+    pub source: Arc<Json>,
+    /// The file that it was read from, relative to the vectors' folder.
+    pub file: String,
+}
+
+/// The flags that a vector may have, each with its meaning.
+pub const FLAGS: &[(&str, &str)] = &[
+    ("race", "replies of parallel steps may come in any order: transcripts are compared by outcome"),
+    ("grey-zone", "the specification leaves room here; the expectations accept every reading of it"),
+    ("large", "moves more than 200 KiB"),
+    ("restart", "restarts the target"),
+    ("hostile", "what no honest peer would send"),
+    ("over-binder", "moves more than a Binder transaction can carry: only a transport other than Binder can show it"),
+];
+
+/// Which versions a provider must speak for a vector to be applicable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stack {
+    /// Version 2, whatever else.
+    Any,
+    /// Versions 1 and 2.
+    Dual,
+    /// Version 2 and not version 1.
+    V2Only,
+}
+
+/// Where a generated vector comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Generated {
+    /// Name and version of the generator.
+    pub generator: String,
+    /// Its seed.
+    pub seed: u64,
+    /// What it was made from.
+    pub source: String,
+}
+
+/// One step with what all kinds have in common.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// What is done.
+    pub kind: Kind,
+    /// Only where this holds.
+    pub when: Option<Assertion>,
+    /// Name under which the answer is kept.
+    pub save: Option<String>,
+    /// What must hold after it.
+    pub expect: Vec<Expectation>,
+    /// The requirement that is broken by a target that dies or hangs here.
+    pub breakdown: Option<String>,
+}
+
+/// The kinds of steps.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// `provider.call`.
+    Call(Box<Call>),
+    /// A control of the target.
+    Control {
+        /// Name of the control, for example `clock`.
+        name: String,
+        /// Its parameters, an expression.
+        with: Json,
+    },
+    /// A question to the target that changes nothing.
+    Observe {
+        /// `manifest`, `audit`, `ui` or `fds`.
+        name: String,
+        /// Its parameters, an expression.
+        with: Json,
+    },
+    /// Reads a descriptor.
+    Read {
+        /// The descriptor's id, an expression.
+        fd: Json,
+        /// At most so many bytes at a time, an expression.
+        chunk_bytes: Json,
+        /// Stops after so many bytes, an expression.
+        limit_bytes: Json,
+    },
+    /// Closes a descriptor.
+    Close {
+        /// The descriptor's id, an expression.
+        fd: Json,
+    },
+    /// Steps that are done several times.
+    Repeat {
+        /// The steps.
+        steps: Vec<Step>,
+        /// How often.
+        rounds: Rounds,
+    },
+    /// Steps that are done at the same time.
+    Parallel {
+        /// Each branch's steps.
+        branches: Vec<Vec<Step>>,
+        /// How often the one branch is taken, where there is one; its saved values become lists.
+        copies: Option<Json>,
+    },
+    /// Inside a branch: goes on when every branch has come to it.
+    Barrier,
+    /// Nothing is done, only expected.
+    Expect,
+}
+
+/// How often a [`Kind::Repeat`] is done.
+#[derive(Clone, Debug)]
+pub enum Rounds {
+    /// So many times (an expression); saved values become lists.
+    Times(Json),
+    /// Until this holds after a round; saved values are those of the last round.
+    Until {
+        /// What is waited for.
+        until: Assertion,
+        /// Real time between two rounds, in milliseconds.
+        pause_ms: u64,
+    },
+}
+
+/// A `provider.call`.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The method, an expression.
+    pub method: Json,
+    /// The named caller.
+    pub caller: String,
+    /// The authority, an expression; the target's own where none is given.
+    pub authority: Option<Json>,
+    /// The `arg` of the call, an expression.
+    pub arg: Json,
+    /// The saved reply of `negotiate` whose session this call belongs to; it brings the fields of §4.1.
+    pub session: Option<String>,
+    /// Name of the logical request, an expression; a name of its own where none is given.
+    pub request: Option<Json>,
+    /// The deadline, in milliseconds from now, an expression.
+    pub deadline_in_ms: Json,
+    /// `tool_name`, an expression.
+    pub tool: Option<Json>,
+    /// `args`.
+    pub args: Option<Args>,
+    /// The saved reply whose `resume_token` is sent.
+    pub resume: Option<String>,
+    /// Capabilities offered in `negotiate`, an expression.
+    pub offer: Option<Json>,
+    /// Typed extras that are added or replaced; JSON null takes a key away. `None` is a null Bundle.
+    pub extras: Option<Map<String, Json>>,
+    /// Whether the suite's rules for every call are judged.
+    pub always: bool,
+}
+
+/// The `args` of an execution.
+#[derive(Clone, Debug)]
+pub enum Args {
+    /// A value that is written as compact JSON, members sorted.
+    Value(Json),
+    /// The exact text, an expression.
+    Text(Json),
+}
+
+/// Something that must hold, tied to what it judges.
+#[derive(Clone, Debug)]
+pub struct Expectation {
+    /// What is judged by it.
+    pub about: About,
+    /// What must hold.
+    pub claim: Assertion,
+    /// Only where all of these hold.
+    pub when: Vec<Assertion>,
+}
+
+/// What an expectation that does not hold means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum About {
+    /// The requirement is broken, as strongly as given.
+    Requirement {
+        /// Its id.
+        id: String,
+        /// [`Strength::Must`] fails, [`Strength::Should`] warns, [`Strength::May`] is told as advice.
+        strength: Strength,
+    },
+    /// The vector cannot be judged, with the reason: no sentence is broken, and nothing is passed.
+    Precondition(String),
+}
+
+/// A condition with three values: it holds, it does not, it cannot be told.
+#[derive(Clone, Debug)]
+pub enum Assertion {
+    /// A value matches a pattern. Without `that` it is the answer of the step.
+    Is {
+        /// The value, an expression.
+        that: Option<Json>,
+        /// The pattern.
+        is: Json,
+    },
+    /// At least one holds.
+    AnyOf(Vec<Assertion>),
+    /// All hold.
+    AllOf(Vec<Assertion>),
+    /// None holds.
+    NoneOf(Vec<Assertion>),
+}
+
+impl Vector {
+    /// Every expectation of the vector's own steps, at any depth.
+    pub fn expectations(&self) -> Vec<&Expectation> {
+        let mut out = Vec::new();
+        let mut open: Vec<&Step> = self.steps.iter().collect();
+        while let Some(step) = open.pop() {
+            out.extend(&step.expect);
+            match &step.kind {
+                Kind::Repeat { steps, .. } => open.extend(steps),
+                Kind::Parallel { branches, .. } => open.extend(branches.iter().flatten()),
+                _ => {}
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,415 @@
+//! JSON Schema, as far as a verdict needs it. The main functions are [`instance_of`], [`valid_schema`] and
+//! [`self_contained`].
+//!
+//! Schemas and values come from targets, so nothing here fetches anything, and nothing runs without a bound: before a
+//! value is validated the work is counted on paper (each pair of subschema and value once, multiplied up), and what would
+//! take more than [`STEP_BUDGET`] steps, or never end, is not attempted. The caller then learns why nothing was judged.
+
+use crate::json::pointer_token;
+use serde_json::{Map, Value as Json};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+/// The most steps (subschema applied to value) that one validation may take. An honest result of 16 MiB against a plain
+/// schema takes a few.
+pub const STEP_BUDGET: u64 = 5_000_000;
+
+/// The dialect of CETP v2 where a provider names none (§3.2).
+pub const DRAFT_2020_12: &str = "https://json-schema.org/draft/2020-12/schema";
+
+/// What a check found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Checked {
+    /// It holds.
+    Yes,
+    /// It does not, with the first reason.
+    No(String),
+    /// It cannot be told, with the reason.
+    Unknown(String),
+}
+
+/// Whether a value conforms to a schema.
+pub fn instance_of(schema: &Json, instance: &Json) -> Checked {
+    match cost(schema, instance) {
+        Ok(steps) if steps <= STEP_BUDGET => {}
+        Ok(_) => return Checked::Unknown(format!("validation would take more than {STEP_BUDGET} steps")),
+        Err(why) => return Checked::Unknown(why),
+    }
+    let validator = match validator(schema) {
+        Ok(validator) => validator,
+        Err(why) => return Checked::Unknown(format!("the schema does not compile: {why}")),
+    };
+    match validator.validate(instance) {
+        Ok(()) => Checked::Yes,
+        Err(error) => {
+            if matches!(error.kind(), jsonschema::error::ValidationErrorKind::BacktrackLimitExceeded { .. }) {
+                return Checked::Unknown("a pattern of the schema backtracks without end".into());
+            }
+            Checked::No(format!("{} at {:?}", shorten(&error.to_string()), error.instance_path().as_str()))
+        }
+    }
+}
+
+/// Whether a value is a valid schema of a dialect, named by its `$schema` URI.
+pub fn valid_schema(schema: &Json, dialect: &str) -> Checked {
+    use jsonschema::Draft;
+    let draft = match dialect.trim_end_matches('#') {
+        DRAFT_2020_12 => Draft::Draft202012,
+        "https://json-schema.org/draft/2019-09/schema" => Draft::Draft201909,
+        "http://json-schema.org/draft-07/schema" => Draft::Draft7,
+        "http://json-schema.org/draft-06/schema" => Draft::Draft6,
+        "http://json-schema.org/draft-04/schema" => Draft::Draft4,
+        other => return Checked::Unknown(format!("the dialect {other:?} is not known to this suite")),
+    };
+    // The meta-schemas are large and recursive, but finite: the bound is the size of the schema.
+    if size(schema) > STEP_BUDGET / 100 {
+        return Checked::Unknown("the schema is too large to be judged".into());
+    }
+    let meta = match draft {
+        Draft::Draft202012 => jsonschema::draft202012::meta::validate(schema),
+        Draft::Draft201909 => jsonschema::draft201909::meta::validate(schema),
+        Draft::Draft7 => jsonschema::draft7::meta::validate(schema),
+        Draft::Draft6 => jsonschema::draft6::meta::validate(schema),
+        _ => jsonschema::draft4::meta::validate(schema),
+    };
+    match meta {
+        Ok(()) => Checked::Yes,
+        Err(error) => Checked::No(format!("{} at {:?}", shorten(&error.to_string()), error.instance_path().as_str())),
+    }
+}
+
+/// Whether every `$ref` and `$dynamicRef` resolves inside the document. `$schema`, `$id` and a property that is called
+/// `$ref` are no references.
+pub fn self_contained(schema: &Json) -> Checked {
+    let document = Document::new(schema);
+    for (pointer, reference) in &document.references {
+        if document.resolve(reference).is_none() {
+            return Checked::No(format!("{reference:?} at {pointer:?} does not resolve inside the schema"));
+        }
+    }
+    Checked::Yes
+}
+
+fn shorten(text: &str) -> String {
+    let mut short: String = text.chars().take(300).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+fn size(json: &Json) -> u64 {
+    1 + match json {
+        Json::Array(items) => items.iter().map(size).sum::<u64>(),
+        Json::Object(members) => members.values().map(size).sum::<u64>(),
+        _ => 0,
+    }
+}
+
+thread_local! {
+    /// Compiling costs more than validating, and the fixture's schemas come again and again.
+    static COMPILED: RefCell<HashMap<String, Rc<jsonschema::Validator>>> = RefCell::new(HashMap::new());
+}
+
+fn validator(schema: &Json) -> Result<Rc<jsonschema::Validator>, String> {
+    let text = schema.to_string();
+    COMPILED.with_borrow_mut(|cache| {
+        if let Some(validator) = cache.get(&text) {
+            return Ok(Rc::clone(validator));
+        }
+        let validator = jsonschema::options().build(schema).map_err(|e| shorten(&e.to_string()))?;
+        if cache.len() >= 256 {
+            cache.clear();
+        }
+        let validator = Rc::new(validator);
+        cache.insert(text, Rc::clone(&validator));
+        Ok(validator)
+    })
+}
+
+/// Keywords whose value is a schema for the same value.
+const IN_PLACE: [&str; 5] = ["not", "if", "then", "else", "contentSchema"];
+/// Keywords whose value is a list of schemas for the same value.
+const IN_PLACE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+/// Keywords whose value is a schema for the elements or members.
+const FOR_CHILDREN: [&str; 7] = [
+    "additionalProperties",
+    "unevaluatedProperties",
+    "items",
+    "additionalItems",
+    "unevaluatedItems",
+    "contains",
+    "propertyNames",
+];
+/// Keywords whose value maps names to schemas.
+const MAPS: [&str; 5] = ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
+
+/// A schema with its anchors, ids and references found.
+struct Document<'a> {
+    root: &'a Json,
+    anchors: HashMap<String, &'a Json>,
+    ids: HashMap<String, &'a Json>,
+    references: Vec<(String, String)>,
+}
+
+impl<'a> Document<'a> {
+    fn new(root: &'a Json) -> Document<'a> {
+        let mut document = Document { root, anchors: HashMap::new(), ids: HashMap::new(), references: Vec::new() };
+        let mut open = vec![(String::new(), root)];
+        while let Some((pointer, schema)) = open.pop() {
+            let Json::Object(members) = schema else { continue };
+            for (name, map) in [("$id", &mut document.ids), ("$anchor", &mut document.anchors)] {
+                if let Some(Json::String(id)) = members.get(name) {
+                    map.insert(id.trim_end_matches('#').to_owned(), schema);
+                }
+            }
+            if let Some(Json::String(anchor)) = members.get("$dynamicAnchor") {
+                document.anchors.insert(anchor.clone(), schema);
+            }
+            for name in ["$ref", "$dynamicRef", "$recursiveRef"] {
+                if let Some(Json::String(reference)) = members.get(name) {
+                    document.references.push((format!("{pointer}/{name}"), reference.clone()));
+                }
+            }
+            for (path, child) in children(members) {
+                open.push((format!("{pointer}/{path}"), child));
+            }
+        }
+        document.references.sort();
+        document
+    }
+
+    fn resolve(&self, reference: &str) -> Option<&'a Json> {
+        let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        let root = if document.is_empty() {
+            self.root
+        } else {
+            // An id may be written in full and referred to in short, or the other way round.
+            let last = |id: &str| id.rsplit('/').next().unwrap_or("").to_owned();
+            let by_id = self.ids.iter().find(|(id, _)| {
+                *id == document || (!document.contains("://") && last(id) == document) || id.as_str() == last(document)
+            });
+            by_id.map(|(_, schema)| *schema)?
+        };
+        if fragment.is_empty() {
+            return Some(root);
+        }
+        let decoded = percent_decode(fragment)?;
+        if decoded.starts_with('/') { root.pointer(&decoded) } else { self.anchors.get(&decoded).copied() }
+    }
+}
+
+fn percent_decode(text: &str) -> Option<String> {
+    let mut out = Vec::new();
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' {
+            let digit = |b: Option<u8>| char::from(b?).to_digit(16);
+            let value = digit(bytes.next())? * 16 + digit(bytes.next())?;
+            out.push(u8::try_from(value).ok()?);
+        } else {
+            out.push(byte);
+        }
+    }
+    String::from_utf8(out).ok()
+}
+
+fn children(members: &Map<String, Json>) -> Vec<(String, &Json)> {
+    let mut out = Vec::new();
+    for name in IN_PLACE.iter().chain(&FOR_CHILDREN) {
+        if let Some(child) = members.get(*name) {
+            match child {
+                Json::Array(items) => {
+                    out.extend(items.iter().enumerate().map(|(n, item)| (format!("{name}/{n}"), item)));
+                }
+                _ => out.push(((*name).to_owned(), child)),
+            }
+        }
+    }
+    for name in IN_PLACE_LISTS.iter().chain(&["prefixItems"]) {
+        if let Some(Json::Array(items)) = members.get(*name) {
+            out.extend(items.iter().enumerate().map(|(n, item)| (format!("{name}/{n}"), item)));
+        }
+    }
+    for name in MAPS {
+        if let Some(Json::Object(map)) = members.get(name) {
+            out.extend(map.iter().map(|(key, child)| (format!("{name}/{}", pointer_token(key)), child)));
+        }
+    }
+    out
+}
+
+/// Counts the steps of validating `instance`, without doing them.
+///
+/// # Errors
+/// A schema that refers to itself for the same value, so that validation has no end, or whose table of pairs is too large.
+fn cost(schema: &Json, instance: &Json) -> Result<u64, String> {
+    let document = Document::new(schema);
+    let mut counter = Counter { document: &document, known: BTreeMap::new() };
+    counter.steps(schema, instance)
+}
+
+type Pair = (*const Json, *const Json);
+
+struct Counter<'d, 'a> {
+    document: &'d Document<'a>,
+    /// Steps of each pair; `None` while it is being counted, so that a cycle is noticed.
+    known: BTreeMap<Pair, Option<u64>>,
+}
+
+impl Counter<'_, '_> {
+    fn steps(&mut self, schema: &Json, instance: &Json) -> Result<u64, String> {
+        let Json::Object(members) = schema else { return Ok(1) };
+        if members.is_empty() {
+            return Ok(1);
+        }
+        let pair: Pair = (schema, instance);
+        match self.known.get(&pair) {
+            Some(Some(steps)) => return Ok(*steps),
+            Some(None) => return Err("the schema refers to itself for the same value, without end".into()),
+            None => {}
+        }
+        if self.known.len() as u64 > STEP_BUDGET / 10 {
+            return Err("the schema and value are too large to be judged".into());
+        }
+        self.known.insert(pair, None);
+        let mut total = members.len() as u64;
+        let mut add = |steps: u64| total = total.saturating_add(steps);
+        for name in ["$ref", "$dynamicRef", "$recursiveRef"] {
+            if let Some(target) = members.get(name).and_then(Json::as_str).and_then(|r| self.document.resolve(r)) {
+                add(self.steps(target, instance)?);
+            }
+        }
+        for name in IN_PLACE {
+            if let Some(child) = members.get(name) {
+                add(self.steps(child, instance)?);
+            }
+        }
+        for name in IN_PLACE_LISTS {
+            for child in members.get(name).and_then(Json::as_array).into_iter().flatten() {
+                add(self.steps(child, instance)?);
+            }
+        }
+        for child in members.get("dependentSchemas").and_then(Json::as_object).into_iter().flat_map(Map::values) {
+            add(self.steps(child, instance)?);
+        }
+        match instance {
+            Json::Array(items) => {
+                add(items.len() as u64);
+                let by_index = members.get("prefixItems").or_else(|| members.get("items")).and_then(Json::as_array);
+                for (n, item) in items.iter().enumerate() {
+                    if let Some(child) = by_index.and_then(|list| list.get(n)) {
+                        add(self.steps(child, item)?);
+                    }
+                    for name in ["items", "additionalItems", "unevaluatedItems", "contains"] {
+                        if let Some(child @ Json::Object(_)) = members.get(name) {
+                            add(self.steps(child, item)?);
+                        }
+                    }
+                }
+            }
+            Json::Object(object) => {
+                add(object.len() as u64);
+                for (key, value) in object {
+                    if let Some(child) = members.get("properties").and_then(|p| p.get(key)) {
+                        add(self.steps(child, value)?);
+                    }
+                    // A pattern may match any name; assume that it does.
+                    let patterns = members.get("patternProperties").and_then(Json::as_object);
+                    for child in patterns.into_iter().flat_map(Map::values) {
+                        add(self.steps(child, value)?);
+                    }
+                    for name in ["additionalProperties", "unevaluatedProperties", "propertyNames"] {
+                        if let Some(child @ Json::Object(_)) = members.get(name) {
+                            add(self.steps(child, value)?);
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+        self.known.insert(pair, Some(total));
+        Ok(total)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn validates() {
+        let schema = json!({"type": "object", "properties": {"entry": {"type": "integer", "minimum": 1}}, "required": ["entry"], "additionalProperties": false});
+        assert_eq!(instance_of(&schema, &json!({"entry": 1})), Checked::Yes);
+        assert!(matches!(instance_of(&schema, &json!({"entry": 0})), Checked::No(_)));
+        assert!(matches!(instance_of(&schema, &json!({"entry": 1, "x": 1})), Checked::No(_)));
+    }
+
+    #[test]
+    fn explosive_schemas_are_not_run() {
+        let mut defs = Map::new();
+        for n in 0..40 {
+            let next = json!({"$ref": format!("#/$defs/d{}", n + 1)});
+            defs.insert(format!("d{n}"), json!({"allOf": [next, next]}));
+        }
+        defs.insert("d40".into(), json!({"type": "integer"}));
+        let schema = json!({"$ref": "#/$defs/d0", "$defs": defs});
+        assert!(matches!(instance_of(&schema, &json!(1)), Checked::Unknown(_)));
+        assert_eq!(self_contained(&schema), Checked::Yes);
+    }
+
+    #[test]
+    fn endless_schemas_are_not_run() {
+        for schema in
+            [json!({"$ref": "#"}), json!({"anyOf": [{"$ref": "#/anyOf/0"}]}), json!({"allOf": [{"$ref": "#"}]})]
+        {
+            assert!(matches!(instance_of(&schema, &json!({"a": 1})), Checked::Unknown(_)), "{schema}");
+        }
+        let tree = json!({"type": "object", "additionalProperties": {"$ref": "#"}});
+        assert_eq!(instance_of(&tree, &json!({"a": {"b": {}}})), Checked::Yes);
+    }
+
+    #[test]
+    fn backtracking_patterns_end() {
+        let schema = json!({"pattern": "^(?=(a+)+$)(a+)+\\1$"});
+        let text = "a".repeat(40) + "!";
+        assert!(!matches!(instance_of(&schema, &json!(text)), Checked::Yes));
+    }
+
+    #[test]
+    fn valid_schemas_are_told_from_others() {
+        assert_eq!(valid_schema(&json!({"type": "object"}), DRAFT_2020_12), Checked::Yes);
+        assert_eq!(valid_schema(&json!(true), DRAFT_2020_12), Checked::Yes);
+        assert!(matches!(valid_schema(&json!({"type": "objekt"}), DRAFT_2020_12), Checked::No(_)));
+        assert!(matches!(valid_schema(&json!({"items": [{}]}), DRAFT_2020_12), Checked::No(_)));
+        assert_eq!(valid_schema(&json!({"items": [{}]}), "http://json-schema.org/draft-07/schema#"), Checked::Yes);
+        assert!(matches!(valid_schema(&json!({}), "https://example.org/own"), Checked::Unknown(_)));
+    }
+
+    #[test]
+    fn references_stay_inside() {
+        for schema in [
+            json!({"$ref": "#/$defs/a", "$defs": {"a": {}}}),
+            json!({"$ref": "#a", "$defs": {"x": {"$anchor": "a"}}}),
+            json!({"$dynamicRef": "#n", "$defs": {"x": {"$dynamicAnchor": "n"}}}),
+            json!({"properties": {"$ref": {"type": "string"}}}),
+            json!({"$schema": DRAFT_2020_12, "$id": "https://example.org/a", "$ref": "https://example.org/a#/$defs/x", "$defs": {"x": {}}}),
+            json!({"$ref": "#/$defs/a%20b", "$defs": {"a b": {}}}),
+            json!({"const": {"$ref": "http://example.org"}}),
+        ] {
+            assert_eq!(self_contained(&schema), Checked::Yes, "{schema}");
+        }
+        for schema in [
+            json!({"$ref": "https://example.org/x.json"}),
+            json!({"properties": {"a": {"$ref": "other.json"}}}),
+            json!({"items": {"$ref": "file:///etc/passwd"}}),
+            json!({"$ref": "#/$defs/none"}),
+            json!({"$ref": DRAFT_2020_12}),
+            json!({"allOf": [{"$dynamicRef": "http://x/#n"}]}),
+        ] {
+            assert!(matches!(self_contained(&schema), Checked::No(_)), "{schema}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The record of what happened while a vector ran. The main type is [`Transcript`].
+//!
+//! It holds every message, in order, with the target's time; that is enough to judge the vector again, later and
+//! elsewhere. Long texts are kept in their compact form ([`crate::compact`]).
+
+use crate::compact::{compact, expand};
+use crate::machine::{Answer, Start};
+use serde_json::{Map, Value as Json, json};
+
+/// The record of one run of one vector.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transcript {
+    /// With what the machine was started.
+    pub start: Start,
+    /// Every exchange, in the order in which the messages were sent.
+    pub entries: Vec<Entry>,
+    /// Why the vector ended before its last step, where the runner ended it.
+    pub ended: Option<Ended>,
+}
+
+/// One message and what came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Place in the vector.
+    pub at: String,
+    /// Verb of the target protocol.
+    pub verb: String,
+    /// Parameters as sent.
+    pub params: Json,
+    /// The target's time when it was made, in milliseconds since 1970.
+    pub now_ms: i64,
+    /// What came back.
+    pub answer: Answer,
+    /// The target's time when that came.
+    pub answered_ms: i64,
+    /// Position of the answer among all answers, as parallel answers come in any order.
+    pub order: u64,
+}
+
+/// Why the runner ended a vector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The step that was under way.
+    pub at: String,
+    /// Why, in a sentence.
+    pub why: String,
+}
+
+impl Transcript {
+    /// Writes the JSON form.
+    pub fn to_json(&self) -> Json {
+        let entries: Vec<Json> = self.entries.iter().map(Entry::to_json).collect();
+        let mut out = json!({
+            "target": self.start.target,
+            "seed": self.start.seed.to_string(),
+            "now_ms": self.start.now_ms,
+            "entries": entries,
+        });
+        if let Some(ended) = &self.ended {
+            out["ended"] = json!({ "at": ended.at, "why": ended.why });
+        }
+        out
+    }
+
+    /// Reads the JSON form.
+    ///
+    /// # Errors
+    /// What is wrong and where, for a transcript that somebody edited.
+    pub fn from_json(json: &Json) -> Result<Transcript, String> {
+        let o = only(json, &["target", "seed", "now_ms", "entries", "ended"])?;
+        let start = Start {
+            target: o.get("target").ok_or("no target")?.clone(),
+            seed: o.get("seed").and_then(Json::as_str).and_then(|s| s.parse().ok()).ok_or("no seed")?,
+            now_ms: o.get("now_ms").and_then(Json::as_i64).ok_or("no now_ms")?,
+        };
+        let list = o.get("entries").and_then(Json::as_array).ok_or("no entries")?;
+        let entries: Result<Vec<Entry>, String> =
+            list.iter().enumerate().map(|(n, e)| Entry::from_json(e).map_err(|m| format!("entry {n}: {m}"))).collect();
+        let ended = match o.get("ended") {
+            None => None,
+            Some(json) => {
+                let o = only(json, &["at", "why"])?;
+                Some(Ended { at: text(o, "at")?, why: text(o, "why")? })
+            }
+        };
+        Ok(Transcript { start, entries: entries?, ended })
+    }
+}
+
+impl Entry {
+    fn to_json(&self) -> Json {
+        let mut out = Map::new();
+        out.insert("at".into(), json!(self.at));
+        out.insert("verb".into(), json!(self.verb));
+        out.insert("params".into(), compact(&self.params));
+        out.insert("now_ms".into(), json!(self.now_ms));
+        let (name, value) = match &self.answer {
+            Answer::Result(result) => ("result", compact(result)),
+            Answer::Refused { code, message } => ("refused", json!({ "code": code, "message": message })),
+            Answer::Broken(why) => ("broken", json!(why)),
+        };
+        out.insert(name.into(), value);
+        out.insert("answered_ms".into(), json!(self.answered_ms));
+        out.insert("order".into(), json!(self.order));
+        Json::Object(out)
+    }
+
+    fn from_json(json: &Json) -> Result<Entry, String> {
+        let known = ["at", "verb", "params", "now_ms", "result", "refused", "broken", "answered_ms", "order"];
+        let o = only(json, &known)?;
+        let answer = match (o.get("result"), o.get("refused"), o.get("broken")) {
+            (Some(result), None, None) => Answer::Result(expand(result)?),
+            (None, Some(json), None) => {
+                let o = only(json, &["code", "message"])?;
+                let code = o.get("code").and_then(Json::as_i64).ok_or("no code")?;
+                Answer::Refused { code, message: text(o, "message")? }
+            }
+            (None, None, Some(Json::String(why))) => Answer::Broken(why.clone()),
+            _ => return Err("not exactly one of result, refused and broken".into()),
+        };
+        let number = |name: &str| o.get(name).and_then(Json::as_i64).ok_or_else(|| format!("no {name}"));
+        Ok(Entry {
+            at: text(o, "at")?,
+            verb: text(o, "verb")?,
+            params: expand(o.get("params").ok_or("no params")?)?,
+            now_ms: number("now_ms")?,
+            answer,
+            answered_ms: number("answered_ms")?,
+            order: o.get("order").and_then(Json::as_u64).ok_or("no order")?,
+        })
+    }
+}
+
+fn only<'j>(json: &'j Json, known: &[&str]) -> Result<&'j Map<String, Json>, String> {
+    let o = json.as_object().ok_or("an object was expected")?;
+    match o.keys().find(|name| !known.contains(&name.as_str())) {
+        Some(name) => Err(format!("unknown member {name:?}")),
+        None => Ok(o),
+    }
+}
+
+fn text(o: &Map<String, Json>, name: &str) -> Result<String, String> {
+    o.get(name).and_then(Json::as_str).map(str::to_owned).ok_or_else(|| format!("no {name}"))
+}
