@@ -1,1 +1,12 @@
 //! TODO
+pub mod adapter;
+pub mod check;
+pub mod engine;
+pub mod execute;
+pub mod guard;
+pub mod inprocess;
+pub mod limits;
+pub mod plan;
+pub mod protocol;
+pub mod stdio;
+pub mod target;

@@ -55,6 +55,8 @@ impl fmt::Display for LoadError {
 pub enum FileKind {
     /// A requirement ledger.
     Ledger,
+    /// The rules by which tool contracts are audited.
+    Contract,
     /// The fixture's tools or callers.
     Fixture,
     /// A JSON Schema of one of the formats.
@@ -80,6 +82,7 @@ pub fn kind_of(path: &str) -> Option<FileKind> {
     let json = path.ends_with(".json");
     match parts.as_slice() {
         ["Cargo.toml" | "build.rs" | "README.md"] | ["src" | "tests" | "benches", ..] => Some(FileKind::Source),
+        ["requirements", "tool-contract.json"] => Some(FileKind::Contract),
         ["requirements", _] if json => Some(FileKind::Ledger),
         ["fixture", "fixture-tools.json" | "callers.json"] => Some(FileKind::Fixture),
         ["schemas", ..] if json => Some(FileKind::Schema),

@@ -379,7 +379,7 @@ impl<'v> Machine<'v> {
     fn advance(&mut self, task: usize, observer: &mut dyn Observer) -> Result<Option<Action>, (String, ExprError)> {
         let frame = self.core.tasks[task].frames.last_mut().expect("a frame");
         let Some(step) = frame.steps.get(frame.index) else {
-            return Ok(self.frame_over(task, observer).map_err(|e| (String::new(), e))?);
+            return self.frame_over(task, observer).map_err(|e| (String::new(), e));
         };
         let step: &'v Step = step;
         let at = format!("{}{}", frame.prefix, frame.index);

@@ -644,15 +644,16 @@ impl Parser<'_, '_> {
             let at = format!("{at}/{}", pointer_token(key));
             self.check_expr(value, &at, names);
             // A value without placeholders can be checked to the end here.
-            if !value.is_null() && !value.to_string().contains('$') {
-                if let Err(error) = bundle::Value::from_json(value) {
-                    self.fault(&(at + &error.pointer), error.message);
-                }
+            if !value.is_null()
+                && !value.to_string().contains('$')
+                && let Err(error) = bundle::Value::from_json(value)
+            {
+                self.fault(&(at + &error.pointer), error.message);
             }
-            if key == "tool_name" {
-                if let Some(tool) = value.get("string").and_then(Json::as_str) {
-                    self.tool(tool, names);
-                }
+            if key == "tool_name"
+                && let Some(tool) = value.get("string").and_then(Json::as_str)
+            {
+                self.tool(tool, names);
             }
         }
     }
@@ -794,10 +795,10 @@ impl Parser<'_, '_> {
             if !names.anything && !BUILT_IN.contains(&first) && !names.saved.contains(first) {
                 self.fault(at, format!("${{{first}}}: no earlier step saves {first:?}"));
             }
-            if let Some(fact) = (first == "target").then(|| path.next()).flatten() {
-                if OPTIONAL_FACTS.contains(&fact) {
-                    names.used.borrow_mut().facts.insert(fact.to_owned());
-                }
+            if let Some(fact) = (first == "target").then(|| path.next()).flatten()
+                && OPTIONAL_FACTS.contains(&fact)
+            {
+                names.used.borrow_mut().facts.insert(fact.to_owned());
             }
         }
     }

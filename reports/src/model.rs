@@ -1,0 +1,213 @@
+//! What a report holds. The main type is [`Report`], which is `report.json` (format [`FORMAT`]).
+
+use cetp_vectors::judge::Outcome;
+use cetp_vectors::ledger::Role;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+/// The value of `format`.
+pub const FORMAT: &str = "cetp-conformance-report/1";
+
+/// A whole report.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Report {
+    /// [`FORMAT`].
+    pub format: String,
+    /// The vectors that were used.
+    pub suite: Suite,
+    /// The program that ran them.
+    pub runner: Program,
+    /// What was tested.
+    pub target: Target,
+    /// RFC 3339, when the run began.
+    pub started_at: String,
+    /// RFC 3339, when it ended.
+    pub finished_at: String,
+    /// Where it ran, for people: operating system, processor, seed.
+    pub environment: BTreeMap<String, String>,
+    /// Whether the run ended before all that was selected had been run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    /// One row a vector that was selected, sorted by id.
+    pub results: Vec<VectorRow>,
+    /// The verdict on each level of the suite for the target's role.
+    pub levels: BTreeMap<String, Level>,
+    /// One row a requirement of the suite that binds the target's role, sorted by id.
+    pub requirements: Vec<RequirementRow>,
+    /// What the target may claim.
+    pub claims: Vec<Claim>,
+}
+
+/// The vectors that were used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Suite {
+    /// For example `cetp-v2`.
+    pub name: String,
+    /// Version of the vectors.
+    pub version: String,
+    /// SHA-256 over the names and contents of all files of vectors, ledgers and rules.
+    pub vectors_sha256: String,
+    /// How many vectors the suite has for the target's role.
+    pub vector_count: usize,
+}
+
+/// A program and its version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Program {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// What was tested.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Name that the target gives itself.
+    pub name: String,
+    /// Version that the target gives itself.
+    pub version: String,
+    /// How it was reached: `in-process`, `stdio`, `adb`.
+    pub adapter: String,
+    /// The side that was tested.
+    pub role: Role,
+    /// Versions of the protocol that it claims.
+    pub versions: Vec<u64>,
+    /// Capabilities that it claims.
+    pub capabilities: Vec<String>,
+    /// Controls that it offers.
+    pub controls: Vec<String>,
+    /// The files that were tested.
+    pub subjects: Vec<Subject>,
+}
+
+/// A file and its digest.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Subject {
+    /// File name, without the folder it lay in.
+    pub name: String,
+    /// SHA-256 in lowercase hex.
+    pub sha256: String,
+}
+
+/// What became of a vector.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VectorRow {
+    /// Its id.
+    pub vector: String,
+    /// What it is about.
+    pub requirements: Vec<String>,
+    /// Requirements on which at least one of its expectations applied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judged_requirements: Vec<String>,
+    /// Requirements that were broken (for a warning: not met).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed_requirements: Vec<String>,
+    /// Its level.
+    pub level: String,
+    /// The side that it tests.
+    pub role: Role,
+    /// The outcome.
+    pub outcome: Outcome,
+    /// Why, in a sentence; nothing for a pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Wall time in milliseconds.
+    pub duration_ms: u64,
+    /// How often each outcome came, where it was run more than once.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub repeats: BTreeMap<Outcome, u32>,
+    /// The end of what the target wrote to stderr, for a vector that fell short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnostics: Option<String>,
+    /// What happened, in the form of `cetp_vectors::transcript`; nothing for a vector that was not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<Json>,
+}
+
+/// The verdict on a level, with its denominators.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Level {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Vectors that the suite has for this level and role.
+    pub vectors: usize,
+    /// Of these, passed.
+    pub passed: usize,
+    /// Failed.
+    pub failed: usize,
+    /// Passed but for a SHOULD.
+    pub warned: usize,
+    /// Not run, as something was missing.
+    pub not_run: usize,
+    /// Not applicable.
+    pub not_applicable: usize,
+    /// Nobody's verdict.
+    pub errors: usize,
+    /// Not selected for this run.
+    pub unselected: usize,
+}
+
+/// What can be said of a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Every vector of the level was run, and none is error, fail or not_run.
+    Pass,
+    /// A vector failed.
+    Fail,
+    /// None failed, but the suite or target broke.
+    Error,
+    /// Nothing fell short in what was run, but not all was run.
+    Incomplete,
+    /// Every vector is not applicable.
+    NotApplicable,
+}
+
+impl Verdict {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Pass => "pass",
+            Verdict::Fail => "fail",
+            Verdict::Error => "error",
+            Verdict::Incomplete => "incomplete",
+            Verdict::NotApplicable => "not_applicable",
+        }
+    }
+}
+
+/// What became of a requirement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequirementRow {
+    /// Its id.
+    pub id: String,
+    /// The strongest outcome over its vectors; nothing where no vector judges it.
+    pub outcome: Option<Outcome>,
+    /// Why nothing was judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The vectors that are about it, or broke it.
+    pub vectors: Vec<String>,
+}
+
+/// Something that the target may claim.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// For example `cetp-v2-core`.
+    pub claim: String,
+    /// The side that may claim it.
+    pub role: Role,
+    /// The version of the suite that it rests on.
+    pub suite_version: String,
+}

@@ -1,0 +1,183 @@
+//! Reports as text for a terminal. The main functions are [`finding`] and [`summary`].
+//!
+//! What a target said is shown spelled out: control characters, terminal escapes and directional marks of a hostile target
+//! reach nobody's terminal.
+
+use crate::model::{Level, Report, Verdict};
+use anstyle::{AnsiColor, Style};
+use cetp_vectors::judge::{Finding, Outcome};
+use cetp_vectors::ledger::{Ledger, Strength};
+use cetp_vectors::pattern::Mismatch;
+use serde_json::Value as Json;
+use std::fmt::Write;
+
+/// Columns that a text is wrapped to.
+pub const WIDTH: usize = 80;
+
+/// The colour of an outcome.
+pub fn style(outcome: Outcome) -> Style {
+    let colour = match outcome {
+        Outcome::Pass => AnsiColor::Green,
+        Outcome::Fail => AnsiColor::Red,
+        Outcome::Error => AnsiColor::Magenta,
+        Outcome::Warn | Outcome::NotRun => AnsiColor::Yellow,
+        Outcome::NotApplicable => AnsiColor::BrightBlack,
+    };
+    Style::new().fg_color(Some(colour.into())).bold()
+}
+
+/// A text in which nothing acts on a terminal: controls and directional or invisible marks are spelled out.
+pub fn safe(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        let harmful = (c.is_control() && c != '\n')
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
+        if harmful {
+            let _ = write!(out, "\\u{{{:x}}}", c as u32);
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Wraps a text, each line behind an indent.
+pub fn wrap(text: &str, indent: &str) -> String {
+    let options = textwrap::Options::new(WIDTH).initial_indent(indent).subsequent_indent(indent);
+    textwrap::fill(&safe(text), options)
+}
+
+/// A finding: step, requirement with its text, and the difference.
+pub fn finding(finding: &Finding, ledger: &Ledger) -> String {
+    let mut out = String::new();
+    let row = finding.requirement.as_ref().and_then(|id| ledger.get(id));
+    let _ = writeln!(out, "  step {}", safe(&finding.at));
+    if let Some(row) = row {
+        let strength = match row.strength {
+            Strength::Must => "must",
+            Strength::MustNot => "must not",
+            Strength::Should => "should",
+            Strength::May => "may",
+        };
+        let basis = if row.reading { ", our reading" } else { "" };
+        let head = format!("{} (§{}, {strength}{basis}): {}", row.id, row.section, row.text);
+        let _ = writeln!(out, "{}", wrap(&head, "  "));
+        if let Some(interpretation) = &row.interpretation {
+            let _ = writeln!(out, "{}", wrap(&format!("accepted: {interpretation}"), "    "));
+        }
+    }
+    // Where a requirement is named, its text has said it; the message says more only about breakdowns.
+    if row.is_none() || finding.mismatches.is_empty() {
+        let _ = writeln!(out, "{}", wrap(&finding.message, "  "));
+    }
+    for mismatch in &finding.mismatches {
+        out.push_str(&difference(mismatch));
+    }
+    out
+}
+
+/// Lines of a value that are shown at most on each side.
+const MOST_LINES: usize = 24;
+/// Characters of a line that are shown at most.
+const MOST_CHARS: usize = 160;
+
+/// What was expected and what came, as a diff.
+pub fn difference(mismatch: &Mismatch) -> String {
+    let mut out = String::new();
+    let place = if mismatch.pointer.is_empty() { "the value".to_owned() } else { mismatch.pointer.clone() };
+    let _ = writeln!(out, "    at {}", safe(&place));
+    let expected = pretty(&mismatch.expected);
+    let actual = mismatch.actual.as_ref().map_or_else(|| "(nothing)".to_owned(), pretty);
+    let _ = writeln!(out, "    - expected");
+    let _ = writeln!(out, "    + received");
+    let diff = similar::TextDiff::from_lines(&expected, &actual);
+    for (n, change) in diff.iter_all_changes().enumerate() {
+        if n == 2 * MOST_LINES {
+            let _ = writeln!(out, "      …");
+            break;
+        }
+        let sign = match change.tag() {
+            similar::ChangeTag::Delete => '-',
+            similar::ChangeTag::Insert => '+',
+            similar::ChangeTag::Equal => ' ',
+        };
+        let _ = writeln!(out, "    {sign} {}", safe(change.value().trim_end_matches('\n')));
+    }
+    out
+}
+
+/// JSON over several lines, long texts cut.
+fn pretty(value: &Json) -> String {
+    let short = shorten(value);
+    let text = serde_json::to_string_pretty(&short).unwrap_or_default();
+    let mut lines: Vec<&str> = text.lines().take(MOST_LINES).collect();
+    if text.lines().count() > MOST_LINES {
+        lines.push("…");
+    }
+    lines.join("\n") + "\n"
+}
+
+fn shorten(value: &Json) -> Json {
+    match value {
+        Json::String(text) if text.chars().count() > MOST_CHARS => {
+            let head: String = text.chars().take(MOST_CHARS).collect();
+            Json::String(format!("{head}… ({} bytes)", text.len()))
+        }
+        Json::Array(items) => items.iter().map(shorten).collect(),
+        Json::Object(members) => Json::Object(members.iter().map(|(k, v)| (k.clone(), shorten(v))).collect()),
+        other => other.clone(),
+    }
+}
+
+/// The table level × outcome, and the claims.
+pub fn summary(report: &Report) -> String {
+    let mut out = String::new();
+    let head = ["level", "verdict", "pass", "fail", "warn", "not run", "n/a", "error", "of"];
+    let mut rows: Vec<Vec<String>> = vec![head.iter().map(|h| (*h).to_owned()).collect()];
+    // Core first, then the rest by name.
+    let mut names: Vec<&String> = report.levels.keys().collect();
+    names.sort_by_key(|name| (name.as_str() != crate::claims::CORE, name.as_str()));
+    for name in names {
+        let level = &report.levels[name];
+        let mut row = vec![name.clone(), verdict_word(level.verdict).to_owned()];
+        row.extend(counts(level).iter().map(ToString::to_string));
+        rows.push(row);
+    }
+    let widths: Vec<usize> = (0..head.len()).map(|n| rows.iter().map(|row| row[n].len()).max().unwrap_or(0)).collect();
+    for row in &rows {
+        let mut line = String::new();
+        for (n, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let _ = if n < 2 { write!(line, "{cell:<width$}  ") } else { write!(line, "{cell:>width$}  ") };
+        }
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    let unselected: usize = report.levels.values().map(|level| level.unselected).sum();
+    if unselected > 0 {
+        let _ = writeln!(out, "{unselected} of {} vectors were not selected.", report.suite.vector_count);
+    }
+    out.push('\n');
+    if report.claims.is_empty() {
+        let _ = writeln!(out, "Claims: none.");
+    } else {
+        let names: Vec<&str> = report.claims.iter().map(|claim| claim.claim.as_str()).collect();
+        let role = report.target.role.name();
+        let version = &report.suite.version;
+        let _ = writeln!(out, "{}", wrap(&format!("Claims ({role}, suite {version}): {}", names.join(", ")), ""));
+    }
+    out
+}
+
+fn counts(level: &Level) -> [usize; 7] {
+    [level.passed, level.failed, level.warned, level.not_run, level.not_applicable, level.errors, level.vectors]
+}
+
+/// A verdict in words.
+pub fn verdict_word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "pass",
+        Verdict::Fail => "fail",
+        Verdict::Error => "error",
+        Verdict::Incomplete => "incomplete",
+        Verdict::NotApplicable => "not claimed",
+    }
+}

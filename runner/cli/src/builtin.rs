@@ -1,0 +1,49 @@
+//! The reference as targets in this process: `builtin:provider`, `builtin:provider-v2-only`, and with switches
+//! `builtin:provider+SWITCH+SWITCH`.
+
+use cetp_reference::switches::Switches;
+use cetp_reference::target::{Options, ProviderTarget, VerbError};
+use cetp_runner::adapter::{Adapter, RpcError};
+use cetp_runner::inprocess::{Host, InProcessAdapter, LocalError, LocalTarget};
+use cetp_runner::limits::Limits;
+use cetp_runner::target::Opener;
+use serde_json::Value as Json;
+
+/// The names after `builtin:`.
+pub const NAMES: &[&str] = &["provider", "provider-v2-only"];
+
+struct Provider(ProviderTarget);
+
+impl LocalTarget for Provider {
+    fn handle(&self, verb: &str, params: &Json, _host: &dyn Host) -> Result<Json, LocalError> {
+        self.0.handle(verb, params).map_err(|error| match error {
+            VerbError::Died => LocalError::Died("the provider ended while it handled a verb".into()),
+            other => LocalError::Rpc(RpcError { code: other.code(), message: other.to_string() }),
+        })
+    }
+
+    fn schedule(&self, seed: u64, calls: usize) {
+        self.0.schedule(seed, calls);
+    }
+}
+
+/// Makes an adapter for a built-in target, or nothing for a name that there is not.
+pub fn open(name: &str) -> Option<Box<dyn Adapter>> {
+    let mut words = name.split('+');
+    let v1 = match words.next()? {
+        "provider" => true,
+        "provider-v2-only" => false,
+        _ => return None,
+    };
+    let switches = Switches::from_names(words).ok()?;
+    let options = Options { v1, switches, ..Options::default() };
+    Some(Box::new(InProcessAdapter::new(Limits::default(), move || {
+        let target = ProviderTarget::in_memory(options).map_err(|error| error.to_string())?;
+        Ok(Box::new(Provider(target)))
+    })))
+}
+
+/// How targets are opened by this program.
+pub fn opener(check_protocol: bool) -> Opener<'static> {
+    Opener { guard: std::env::current_exe().unwrap_or_default(), check_protocol, builtin: &open, builtin_names: NAMES }
+}

@@ -1,0 +1,134 @@
+//! How the runner reaches a target. The main traits are [`Adapter`], which starts targets, and [`Session`], one that runs.
+//!
+//! A session carries the messages of the target protocol in both directions and decides nothing. It is used from one
+//! thread; several requests can be on their way at the same time.
+
+use crate::limits::Limits;
+use serde_json::Value as Json;
+use std::fmt;
+use std::time::Duration;
+
+/// Starts targets of one kind.
+pub trait Adapter: Send + Sync {
+    /// What it is, for reports: `in-process`, `stdio`, `adb`.
+    fn kind(&self) -> &'static str;
+
+    /// Starts a fresh target.
+    ///
+    /// # Errors
+    /// Why there is none: [`Fault`] of the kind [`FaultKind::Start`].
+    fn start(&self) -> Result<Box<dyn Session>, Fault>;
+
+    /// The limits that sessions of this adapter keep.
+    fn limits(&self) -> &Limits;
+}
+
+/// A target that runs. Dropping it ends the target for certain.
+pub trait Session: Send {
+    /// Sends a request and gives its number, under which the answer comes by [`Session::receive`]. No number comes twice.
+    ///
+    /// # Errors
+    /// The target is gone.
+    fn send(&mut self, verb: &str, params: &Json) -> Result<u64, Fault>;
+
+    /// The next message from the target.
+    ///
+    /// # Errors
+    /// The target is gone, broke the protocol, or said nothing for as long as `limit`. After that the session is over.
+    fn receive(&mut self, limit: Duration) -> Result<Incoming, Fault>;
+
+    /// Answers a request of the target.
+    ///
+    /// # Errors
+    /// The target is gone.
+    fn answer(&mut self, id: &Json, result: Result<Json, RpcError>) -> Result<(), Fault>;
+
+    /// The next `calls` requests start together; a target in the same process interleaves them as the seed says. Others
+    /// take them in the order of sending.
+    fn schedule(&mut self, seed: u64, calls: usize) {
+        let _ = (seed, calls);
+    }
+
+    /// Makes sure that nothing that belongs to the vector so far is still on its way from the target.
+    ///
+    /// # Errors
+    /// As [`Session::receive`]; a message that nobody asked for is one.
+    fn settle(&mut self) -> Result<(), Fault>;
+
+    /// What the target wrote for people since the last call, at most the limit's last bytes.
+    fn diagnostics(&mut self) -> String;
+
+    /// Ends the target: politely first, then for certain.
+    fn end(self: Box<Self>);
+}
+
+/// A message from a target.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Incoming {
+    /// The answer to a request of the runner.
+    Answer {
+        /// The request's number.
+        id: u64,
+        /// Result or error.
+        result: Result<Json, RpcError>,
+    },
+    /// A request to the runner (consumers).
+    Request {
+        /// To be repeated in the answer.
+        id: Json,
+        /// The verb.
+        verb: String,
+        /// Its parameters.
+        params: Json,
+    },
+}
+
+/// A JSON-RPC error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RpcError {
+    /// The code; see the constants.
+    pub code: i64,
+    /// A sentence.
+    pub message: String,
+}
+
+impl RpcError {
+    /// The verb does not exist at the target.
+    pub const NO_SUCH_VERB: i64 = -32601;
+    /// The parameters make no sense.
+    pub const INVALID_PARAMS: i64 = -32602;
+    /// The verb cannot act now.
+    pub const CANNOT: i64 = -32000;
+}
+
+/// Why a target can no longer be used. Nobody's verdict, unless the step says that a requirement forbids it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Fault {
+    /// What kind of fault.
+    pub kind: FaultKind,
+    /// A sentence for people: what happened, with the figures.
+    pub message: String,
+}
+
+/// Kinds of [`Fault`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// It could not be started.
+    Start,
+    /// Its process ended, or it closed its pipe.
+    Died,
+    /// It did not answer in time.
+    Silent,
+    /// It sent too much.
+    Flood,
+    /// It sent what is no message of the protocol, or one that nobody asked for.
+    Garbage,
+}
+
+impl Fault {
+    /// A fault with its sentence.
+    pub fn new(kind: FaultKind, message: impl fmt::Display) -> Fault {
+        Fault { kind, message: message.to_string() }
+    }
+}

@@ -1,0 +1,192 @@
+//! Tries a target before it is tested: starts it, uses each verb that it claims, and says in plain words what is missing.
+//! The main function is [`check`].
+
+use crate::adapter::{Adapter, Fault, RpcError, Session};
+use crate::engine::describe;
+use crate::execute::exchange;
+use cetp_vectors::fixture;
+use cetp_vectors::ledger::Role;
+use cetp_vectors::machine::{Answer, flatten_reply};
+use cetp_vectors::protocol::Describe;
+use serde_json::{Value as Json, json};
+
+/// What was found, in the order in which it was tried.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Each finding with a sentence.
+    pub lines: Vec<(Finding, String)>,
+}
+
+/// What a line says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// It works.
+    Good,
+    /// It is not there; vectors that need it are not run.
+    Missing,
+    /// It is claimed and does not work.
+    Wrong,
+}
+
+/// Every control, with the verb that tries it and what is not tested without it.
+const CONTROLS: [(&str, &str, &str); 11] = [
+    ("clock", "control.clock", "expiry, deadlines and retention"),
+    ("restart", "control.restart", "durability"),
+    ("user_decision", "control.user", "confirmation"),
+    ("caller_identity", "", "the binding of tokens and operations to a caller"),
+    ("scopes", "control.scopes", "the withdrawal of scopes"),
+    ("operations", "control.operation", "the states of operations"),
+    ("faults", "control.fault", "crashes in the middle of a write"),
+    ("reconfigure", "control.reconfigure", "changes under a live session"),
+    ("audit", "observe.audit", "audit events"),
+    ("ui", "observe.ui", "the text of confirmations"),
+    ("fds", "observe.fds", "open descriptors"),
+];
+
+/// Capabilities of CETP v2.
+const CAPABILITIES: [&str; 3] = ["async_operations", "cancellation", "large_results"];
+
+/// Tries a target.
+///
+/// # Errors
+/// It does not start, or does not say what it is.
+pub fn check(adapter: &dyn Adapter) -> Result<Report, Fault> {
+    let (session, _, target) = describe(adapter)?;
+    let mut check = Check { session, adapter, lines: Vec::new() };
+    let roles: Vec<&str> = target.roles.iter().map(|role| role.name()).collect();
+    check.say(
+        Finding::Good,
+        format!("it starts and says what it is: {} {}, {}", target.name, target.version, roles.join(" and ")),
+    );
+    check.facts(&target);
+    check.verb("target.reset", &json!({ "nonce": "check", "now_ms": 1_760_000_000_000_i64 }), "every vector");
+    if target.roles.contains(&Role::Provider) {
+        check.provider(&target);
+    }
+    check.session.end();
+    Ok(Report { lines: check.lines })
+}
+
+struct Check<'a> {
+    session: Box<dyn Session>,
+    adapter: &'a dyn Adapter,
+    lines: Vec<(Finding, String)>,
+}
+
+impl Check<'_> {
+    fn say(&mut self, finding: Finding, words: String) {
+        self.lines.push((finding, words));
+    }
+
+    /// Tries a verb. A target that breaks on it is started afresh for the next.
+    fn verb(&mut self, verb: &str, params: &Json, tests: &str) -> Option<Json> {
+        match exchange(self.session.as_mut(), verb, params, self.adapter.limits().verb()) {
+            Ok(Answer::Result(result)) => {
+                self.say(Finding::Good, format!("{verb} works"));
+                Some(result)
+            }
+            Ok(Answer::Refused { code: RpcError::NO_SUCH_VERB, .. }) => {
+                self.say(
+                    Finding::Wrong,
+                    format!("{verb} is claimed and unknown to the target: without it {tests} cannot be judged"),
+                );
+                None
+            }
+            // A control that has nothing to act on says so: that it answers is what was asked.
+            Ok(Answer::Refused { .. }) => {
+                self.say(Finding::Good, format!("{verb} is there"));
+                None
+            }
+            Ok(Answer::Broken(why)) => self.broke(verb, &why),
+            Err(fault) => self.broke(verb, &fault.message),
+        }
+    }
+
+    fn broke(&mut self, verb: &str, why: &str) -> Option<Json> {
+        let said = self.session.diagnostics();
+        let said = if said.trim().is_empty() { String::new() } else { format!("; it wrote: {}", said.trim()) };
+        self.say(Finding::Wrong, format!("{verb}: {why}{said}"));
+        if let Ok((session, _, _)) = describe(self.adapter) {
+            self.session = session;
+        }
+        None
+    }
+
+    fn facts(&mut self, target: &Describe) {
+        for capability in CAPABILITIES {
+            if !target.capabilities.iter().any(|claimed| claimed == capability) {
+                self.say(Finding::Missing, format!("it does not claim {capability}: its vectors are not applicable"));
+            }
+        }
+        if !target.roles.contains(&Role::Provider) {
+            return;
+        }
+        if target.fixture != Some(1) {
+            self.say(
+                Finding::Missing,
+                "it does not carry the fixture (version 1): most vectors are not run, and core cannot be claimed"
+                    .into(),
+            );
+        }
+        for (name, told) in [("resume_ttl_ms", target.resume_ttl_ms), ("retention_ms", target.retention_ms)] {
+            if told.is_none() {
+                self.say(Finding::Missing, format!("it does not tell {name}: vectors that need it are not run"));
+            }
+        }
+        for caller in fixture::callers().as_object().into_iter().flat_map(serde_json::Map::keys) {
+            if !target.callers.has(caller) {
+                self.say(
+                    Finding::Missing,
+                    format!("it cannot assume the caller {caller:?}: vectors that need it are not run"),
+                );
+            }
+        }
+    }
+
+    fn provider(&mut self, target: &Describe) {
+        self.verb("provider.manifest", &json!({}), "discovery");
+        let extras = json!({ "consumer_versions": { "int_array": [2] }, "consumer_capabilities": { "string": "[]" } });
+        let params = json!({
+            "caller": fixture::callers()["a"], "authority": target.authority, "method": "negotiate", "arg": null, "extras": extras,
+        });
+        if let Some(reply) = self.verb("provider.call", &params, "every vector") {
+            let reply = flatten_reply(&reply);
+            match reply["data"]["session_token"].as_str() {
+                Some(_) => self.say(Finding::Good, "negotiate gives a session".into()),
+                None => self.say(
+                    Finding::Missing,
+                    format!("negotiate gave no session, so most vectors will fail; it said {}", shorten(&reply)),
+                ),
+            }
+        }
+        for (control, verb, tests) in CONTROLS {
+            if !target.has_control(control) {
+                self.say(Finding::Missing, format!("it has no control {control}: {tests} cannot be tested"));
+                continue;
+            }
+            let params = match control {
+                "clock" => json!({ "advance_ms": 0 }),
+                "restart" => json!({ "mode": "stop" }),
+                "scopes" => json!({ "caller": fixture::callers()["a"], "grant": [], "revoke": [] }),
+                "reconfigure" => json!({ "change": "add_tool" }),
+                "faults" => json!({ "at": "after_commit", "tool": "fixture_append" }),
+                "user_decision" => json!({ "pending_intent": "pi-none", "decision": "approve" }),
+                "ui" => json!({ "pending_intent": "pi-none" }),
+                "operations" => json!({ "operation_id": "none", "to": "running" }),
+                "caller_identity" => continue,
+                _ => json!({}),
+            };
+            self.verb(verb, &params, tests);
+        }
+        for control in target.controls.iter().filter(|c| !CONTROLS.iter().any(|(known, _, _)| known == c)) {
+            self.say(
+                Finding::Wrong,
+                format!("it claims a control {control:?}, which the target protocol does not have"),
+            );
+        }
+    }
+}
+
+fn shorten(json: &Json) -> String {
+    json.to_string().chars().take(200).collect()
+}

@@ -1,0 +1,314 @@
+//! Runs many vectors on several sessions at once and tells what happens. The main type is [`Run`].
+//!
+//! The engine prints nothing: it emits [`Event`]s, in whatever order things happen, and returns the results sorted by id.
+
+use crate::adapter::{Adapter, Fault, Session};
+use crate::execute::{Setting, exchange, execute};
+use crate::limits::STACK_BYTES;
+use crate::plan::{Plan, plan};
+use cetp_vectors::judge::{Finding, Judgement, Outcome, judge};
+use cetp_vectors::machine::Answer;
+use cetp_vectors::model::Vector;
+use cetp_vectors::protocol::{Describe, VERSION};
+use cetp_vectors::transcript::{Ended, Transcript};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// So many sessions at once.
+    pub threads: usize,
+    /// Decides UUIDs and schedules; the n-th repeat of a vector takes `seed + n`.
+    pub seed: u64,
+    /// Each vector so many times.
+    pub repeat: u32,
+    /// End after the first vector that fell short.
+    pub fail_fast: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { threads: 1, seed: 0, repeat: 1, fail_fast: false }
+    }
+}
+
+/// What the engine tells while it runs.
+#[derive(Debug)]
+pub enum Event<'e> {
+    /// A vector begins.
+    Begun {
+        /// Its id.
+        vector: &'e str,
+    },
+    /// A vector is over.
+    Finished {
+        /// What became of it.
+        result: &'e VectorResult,
+    },
+}
+
+/// What became of a vector.
+#[derive(Clone, Debug)]
+pub struct VectorResult {
+    /// The vector's id.
+    pub vector: String,
+    /// The outcome; over several repeats the strongest.
+    pub outcome: Outcome,
+    /// Why, in a sentence; nothing for a pass.
+    pub reason: Option<String>,
+    /// The judge's findings, where it ran.
+    pub judgement: Option<Judgement>,
+    /// What happened, where it ran; over several repeats that of the first with this outcome.
+    pub transcript: Option<Transcript>,
+    /// The end of what the target wrote to stderr meanwhile.
+    pub diagnostics: String,
+    /// Wall time.
+    pub duration: Duration,
+    /// How often each outcome came, where it was repeated.
+    pub repeats: BTreeMap<Outcome, u32>,
+    /// The suite itself broke: its authors are at fault, not the target.
+    pub own_fault: bool,
+}
+
+impl VectorResult {
+    fn without_run(vector: &Vector, outcome: Outcome, reason: String) -> VectorResult {
+        VectorResult {
+            vector: vector.id.clone(),
+            outcome,
+            reason: Some(reason),
+            judgement: None,
+            transcript: None,
+            diagnostics: String::new(),
+            duration: Duration::ZERO,
+            repeats: BTreeMap::new(),
+            own_fault: false,
+        }
+    }
+
+    /// Whether it is an error, a fail or a vector that was not run.
+    pub fn falls_short(&self) -> bool {
+        matches!(self.outcome, Outcome::Error | Outcome::Fail | Outcome::NotRun)
+    }
+}
+
+/// Starts a target and asks what it is. The session is given back, ready to be used.
+///
+/// # Errors
+/// It did not start, did not answer, or its answer breaks the protocol.
+pub fn describe(adapter: &dyn Adapter) -> Result<(Box<dyn Session>, Json, Describe), Fault> {
+    let mut session = adapter.start()?;
+    let params = json!({ "protocol": VERSION });
+    let answer = exchange(session.as_mut(), "target.describe", &params, adapter.limits().start());
+    let garbage = |why: String| Fault::new(crate::adapter::FaultKind::Garbage, why);
+    match answer {
+        Ok(Answer::Result(json)) => {
+            let describe = Describe::from_json(&json).map_err(|e| garbage(e.to_string()))?;
+            Ok((session, json, describe))
+        }
+        Ok(Answer::Refused { message, .. }) => Err(garbage(format!("the target refuses target.describe: {message}"))),
+        Ok(Answer::Broken(why)) => Err(garbage(why)),
+        Err(fault) => {
+            let said = session.diagnostics();
+            let said = if said.trim().is_empty() { String::new() } else { format!("; it wrote: {}", said.trim()) };
+            Err(Fault::new(fault.kind, format!("{}{said}", fault.message)))
+        }
+    }
+}
+
+/// A run that is about to begin.
+#[derive(Clone, Copy)]
+pub struct Run<'r> {
+    /// The vectors.
+    pub vectors: &'r [&'r Vector],
+    /// What starts targets.
+    pub adapter: &'r dyn Adapter,
+    /// The target's answer to `target.describe`.
+    pub target_json: &'r Json,
+    /// The same, read.
+    pub target: &'r Describe,
+    /// How to run.
+    pub options: &'r Options,
+    /// Set to end the run early.
+    pub interrupted: &'r AtomicBool,
+}
+
+/// What all workers share.
+struct Shared<'r> {
+    run: Run<'r>,
+    next: AtomicUsize,
+    stop: AtomicBool,
+}
+
+enum Told {
+    Begun(usize),
+    Finished(Box<VectorResult>),
+}
+
+impl Run<'_> {
+    /// Runs the vectors and returns what became of each that was begun, sorted by id. `first` is a session that is ready.
+    pub fn run(&self, first: Box<dyn Session>, events: &mut dyn FnMut(Event<'_>)) -> Vec<VectorResult> {
+        let shared = Shared { run: *self, next: AtomicUsize::new(0), stop: AtomicBool::new(false) };
+        let mut results = Vec::new();
+        std::thread::scope(|scope| {
+            let (sender, receiver) = channel();
+            let mut first = Some(first);
+            for n in 0..self.options.threads.clamp(1, self.vectors.len().max(1)) {
+                let (sender, shared, session) = (sender.clone(), &shared, first.take());
+                std::thread::Builder::new()
+                    .name(format!("worker-{n}"))
+                    .stack_size(STACK_BYTES)
+                    .spawn_scoped(scope, move || worker(shared, session, &|told| drop(sender.send(told))))
+                    .expect("the system has threads");
+            }
+            drop(sender);
+            for told in receiver {
+                match told {
+                    Told::Begun(n) => events(Event::Begun { vector: &self.vectors[n].id }),
+                    Told::Finished(result) => {
+                        events(Event::Finished { result: &result });
+                        if self.options.fail_fast && result.falls_short() {
+                            shared.stop.store(true, Ordering::Relaxed);
+                        }
+                        results.push(*result);
+                    }
+                }
+            }
+        });
+        results.sort_by(|a, b| a.vector.cmp(&b.vector));
+        results
+    }
+}
+
+fn worker(shared: &Shared<'_>, mut session: Option<Box<dyn Session>>, tell: &dyn Fn(Told)) {
+    loop {
+        if shared.stop.load(Ordering::Relaxed) || shared.run.interrupted.load(Ordering::Relaxed) {
+            break;
+        }
+        let n = shared.next.fetch_add(1, Ordering::Relaxed);
+        let Some(vector) = shared.run.vectors.get(n) else { break };
+        tell(Told::Begun(n));
+        let result = match plan(vector, shared.run.target) {
+            Plan::NotRun(why) => VectorResult::without_run(vector, Outcome::NotRun, why),
+            Plan::NotApplicable(why) => VectorResult::without_run(vector, Outcome::NotApplicable, why),
+            Plan::Run => repeated(vector, shared, &mut session),
+        };
+        tell(Told::Finished(Box::new(result)));
+    }
+    if let Some(session) = session {
+        session.end();
+    }
+}
+
+fn repeated(vector: &Vector, shared: &Shared<'_>, session: &mut Option<Box<dyn Session>>) -> VectorResult {
+    let begun = Instant::now();
+    let mut worst: Option<VectorResult> = None;
+    let mut repeats = BTreeMap::new();
+    for n in 0..shared.run.options.repeat.max(1) {
+        if n > 0 && shared.run.interrupted.load(Ordering::Relaxed) {
+            break;
+        }
+        let seed = shared.run.options.seed.wrapping_add(n.into());
+        let result = once(vector, shared, session, seed);
+        *repeats.entry(result.outcome).or_insert(0) += 1;
+        if worst.as_ref().is_none_or(|worst| result.outcome < worst.outcome) {
+            worst = Some(result);
+        }
+    }
+    let mut worst = worst.expect("at least one run");
+    worst.duration = begun.elapsed();
+    if repeats.len() > 1 {
+        let counts: Vec<String> = repeats.iter().map(|(outcome, n)| format!("{} {n}", outcome.name())).collect();
+        let seed = worst.transcript.as_ref().map_or(shared.run.options.seed, |t| t.start.seed);
+        let flake = format!("the outcome changes from run to run ({}); seed {seed}: ", counts.join(", "));
+        worst.reason = Some(flake + worst.reason.as_deref().unwrap_or_default());
+    }
+    worst.repeats = repeats;
+    worst
+}
+
+fn once(vector: &Vector, shared: &Shared<'_>, slot: &mut Option<Box<dyn Session>>, seed: u64) -> VectorResult {
+    let attempt = catch_unwind(AssertUnwindSafe(|| attempt(vector, shared, slot, seed)));
+    attempt.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+        let why = format!("the suite itself failed: {}", text.unwrap_or("it panicked"));
+        VectorResult { own_fault: true, ..VectorResult::without_run(vector, Outcome::Error, why) }
+    })
+}
+
+fn attempt(vector: &Vector, shared: &Shared<'_>, slot: &mut Option<Box<dyn Session>>, seed: u64) -> VectorResult {
+    let begun = Instant::now();
+    let mut session = match slot.take() {
+        Some(session) => session,
+        None => match describe(shared.run.adapter) {
+            Ok((session, _, _)) => session,
+            Err(fault) => {
+                return VectorResult::without_run(vector, Outcome::Error, format!("no target: {fault}"));
+            }
+        },
+    };
+    let nonce = nonce();
+    let setting = Setting {
+        target: shared.run.target_json,
+        virtual_clock: shared.run.target.has_control("clock"),
+        seed,
+        nonce: &nonce,
+        limits: shared.run.adapter.limits(),
+        interrupted: shared.run.interrupted,
+    };
+    let mut executed = match execute(vector, session.as_mut(), &setting) {
+        Ok(executed) => executed,
+        Err(fault) => {
+            let diagnostics = session.diagnostics();
+            session.end();
+            let why = format!("target.reset failed: {fault}");
+            return VectorResult { diagnostics, ..VectorResult::without_run(vector, Outcome::Error, why) };
+        }
+    };
+    if executed.fault.is_none() {
+        // What comes late belongs to this vector, and must not fall on the next.
+        if let Err(fault) = session.settle() {
+            executed.transcript.ended.get_or_insert(Ended { at: "end".into(), why: fault.message.clone() });
+            executed.fault = Some(fault);
+        }
+    }
+    let diagnostics = session.diagnostics();
+    if executed.fault.is_some() {
+        session.end();
+    } else {
+        *slot = Some(session);
+    }
+    let judgement = judge(vector, &executed.transcript).unwrap_or_else(|foreign| {
+        // The executor and the judge interpret the same vector: this cannot be the target's fault.
+        panic!("{foreign}")
+    });
+    VectorResult {
+        vector: vector.id.clone(),
+        outcome: judgement.outcome,
+        reason: judgement.reason.clone(),
+        judgement: Some(judgement),
+        transcript: Some(executed.transcript),
+        diagnostics,
+        duration: begun.elapsed(),
+        repeats: BTreeMap::new(),
+        own_fault: false,
+    }
+}
+
+/// Opaque to the target: it must not know which vector runs.
+fn nonce() -> String {
+    use std::hash::{BuildHasher, RandomState};
+    let word = || format!("{:016x}", RandomState::new().hash_one(Instant::now()));
+    word() + &word()
+}
+
+/// Every finding of a result, from the deciding ones down.
+pub fn findings(result: &VectorResult) -> Vec<&Finding> {
+    let Some(judgement) = &result.judgement else { return Vec::new() };
+    let lists = [&judgement.findings, &judgement.warnings, &judgement.unknown, &judgement.advice];
+    lists.into_iter().flatten().collect()
+}

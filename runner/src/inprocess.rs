@@ -1,0 +1,238 @@
+//! Targets in the same process, such as the built-in reference. The main types are [`InProcessAdapter`] and the trait
+//! [`LocalTarget`] that a target implements.
+//!
+//! Requests run on threads of the session, so that they overlap as they would over a transport, and so that a target that
+//! hangs is noticed. A thread cannot be ended from outside: one that hangs is left behind, which only faulty targets do.
+
+use crate::adapter::{Adapter, Fault, FaultKind, Incoming, RpcError, Session};
+use crate::limits::{Limits, STACK_BYTES};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A target that is a value in this process.
+pub trait LocalTarget: Send + Sync {
+    /// Handles one verb of the target protocol. Called from several threads at once.
+    ///
+    /// # Errors
+    /// A JSON-RPC error, or the end of the target.
+    fn handle(&self, verb: &str, params: &Json, host: &dyn Host) -> Result<Json, LocalError>;
+
+    /// The next `calls` calls of [`LocalTarget::handle`] start together and are interleaved as the seed says.
+    fn schedule(&self, seed: u64, calls: usize) {
+        let _ = (seed, calls);
+    }
+}
+
+/// Why a [`LocalTarget`] has no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LocalError {
+    /// A JSON-RPC error.
+    Rpc(RpcError),
+    /// The target is no more; a sentence says why.
+    Died(String),
+}
+
+/// What a consumer target may ask of the runner.
+pub trait Host: Send + Sync {
+    /// Sends a request to the runner and waits for the answer.
+    ///
+    /// # Errors
+    /// The runner refuses, or has ended the session.
+    fn request(&self, verb: &str, params: Json) -> Result<Json, RpcError>;
+}
+
+type Make = dyn Fn() -> Result<Box<dyn LocalTarget>, String> + Send + Sync;
+
+/// Makes a [`LocalTarget`] for each session.
+pub struct InProcessAdapter {
+    make: Box<Make>,
+    limits: Limits,
+}
+
+impl InProcessAdapter {
+    /// From a function that makes targets.
+    pub fn new(
+        limits: Limits,
+        make: impl Fn() -> Result<Box<dyn LocalTarget>, String> + Send + Sync + 'static,
+    ) -> InProcessAdapter {
+        InProcessAdapter { make: Box::new(make), limits }
+    }
+}
+
+impl Adapter for InProcessAdapter {
+    fn kind(&self) -> &'static str {
+        "in-process"
+    }
+
+    fn start(&self) -> Result<Box<dyn Session>, Fault> {
+        let target = (self.make)().map_err(|why| Fault::new(FaultKind::Start, why))?;
+        let (sender, incoming) = channel();
+        let shared =
+            Arc::new(Shared { target, sender: Mutex::new(sender), asked: Mutex::default(), idle: Mutex::default() });
+        Ok(Box::new(InProcessSession { shared, incoming, last_id: 0 }))
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+}
+
+enum Event {
+    Incoming(Incoming),
+    Died(String),
+}
+
+struct Shared {
+    target: Box<dyn LocalTarget>,
+    sender: Mutex<Sender<Event>>,
+    asked: Mutex<Asked>,
+    idle: Mutex<Vec<Sender<Job>>>,
+}
+
+/// Requests of the target that wait for an answer. Dropping the senders wakes those who wait.
+#[derive(Default)]
+struct Asked {
+    next: u64,
+    closed: bool,
+    waiting: BTreeMap<u64, Sender<Result<Json, RpcError>>>,
+}
+
+struct Job {
+    id: u64,
+    verb: String,
+    params: Json,
+}
+
+struct InProcessSession {
+    shared: Arc<Shared>,
+    incoming: Receiver<Event>,
+    last_id: u64,
+}
+
+impl Session for InProcessSession {
+    fn send(&mut self, verb: &str, params: &Json) -> Result<u64, Fault> {
+        self.last_id += 1;
+        let id = self.last_id;
+        let mut job = Job { id, verb: verb.to_owned(), params: params.clone() };
+        while let Some(worker) = lock(&self.shared.idle).pop() {
+            match worker.send(job) {
+                Ok(()) => return Ok(id),
+                Err(back) => job = back.0,
+            }
+        }
+        let shared = Arc::clone(&self.shared);
+        std::thread::Builder::new()
+            .stack_size(STACK_BYTES)
+            .name("target".into())
+            .spawn(move || work(&shared, job))
+            .map_err(|error| Fault::new(FaultKind::Start, format!("no thread for the target: {error}")))?;
+        Ok(id)
+    }
+
+    fn receive(&mut self, limit: Duration) -> Result<Incoming, Fault> {
+        match self.incoming.recv_timeout(limit) {
+            Ok(Event::Incoming(incoming)) => Ok(incoming),
+            Ok(Event::Died(why)) => Err(Fault::new(FaultKind::Died, why)),
+            Err(RecvTimeoutError::Timeout) => {
+                let seconds = limit.as_secs_f64();
+                Err(Fault::new(FaultKind::Silent, format!("the target did not answer within {seconds} s")))
+            }
+            Err(RecvTimeoutError::Disconnected) => Err(Fault::new(FaultKind::Died, "the target is gone")),
+        }
+    }
+
+    fn answer(&mut self, id: &Json, result: Result<Json, RpcError>) -> Result<(), Fault> {
+        let sender = id.as_u64().and_then(|id| lock(&self.shared.asked).waiting.remove(&id));
+        // Nobody waits any more where the target gave up; that is its business.
+        sender.map(|sender| sender.send(result));
+        Ok(())
+    }
+
+    fn schedule(&mut self, seed: u64, calls: usize) {
+        self.shared.target.schedule(seed, calls);
+    }
+
+    fn settle(&mut self) -> Result<(), Fault> {
+        match self.incoming.try_recv() {
+            Ok(Event::Incoming(incoming)) => {
+                Err(Fault::new(FaultKind::Garbage, format!("a message came that nobody asked for: {incoming:?}")))
+            }
+            Ok(Event::Died(why)) => Err(Fault::new(FaultKind::Died, why)),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn diagnostics(&mut self) -> String {
+        String::new()
+    }
+
+    fn end(self: Box<Self>) {}
+}
+
+impl Drop for InProcessSession {
+    fn drop(&mut self) {
+        let mut asked = lock(&self.shared.asked);
+        asked.closed = true;
+        asked.waiting.clear();
+        drop(asked);
+        lock(&self.shared.idle).clear();
+    }
+}
+
+/// A thread of a session: does a job, then waits for another until the session ends.
+fn work(shared: &Arc<Shared>, first: Job) {
+    let mut next = Some(first);
+    while let Some(job) = next {
+        let host = LocalHost { shared };
+        let handled = catch_unwind(AssertUnwindSafe(|| shared.target.handle(&job.verb, &job.params, &host)));
+        let event = match handled {
+            Ok(Ok(result)) => Event::Incoming(Incoming::Answer { id: job.id, result: Ok(result) }),
+            Ok(Err(LocalError::Rpc(error))) => Event::Incoming(Incoming::Answer { id: job.id, result: Err(error) }),
+            Ok(Err(LocalError::Died(why))) => Event::Died(why),
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+                Event::Died(format!("the target panicked: {}", text.unwrap_or("without a message")))
+            }
+        };
+        let (sender, receiver) = channel();
+        // Idle before the answer is out, so that the next request finds this thread.
+        lock(&shared.idle).push(sender);
+        if lock(&shared.sender).send(event).is_err() {
+            return;
+        }
+        next = receiver.recv().ok();
+    }
+}
+
+struct LocalHost<'s> {
+    shared: &'s Arc<Shared>,
+}
+
+impl Host for LocalHost<'_> {
+    fn request(&self, verb: &str, params: Json) -> Result<Json, RpcError> {
+        let over = || RpcError { code: RpcError::CANNOT, message: "the session is over".into() };
+        let (sender, receiver) = channel();
+        let id = {
+            let mut asked = lock(&self.shared.asked);
+            if asked.closed {
+                return Err(over());
+            }
+            asked.next += 1;
+            let id = asked.next;
+            asked.waiting.insert(id, sender);
+            id
+        };
+        let request = Incoming::Request { id: json!(id), verb: verb.to_owned(), params };
+        lock(&self.shared.sender).send(Event::Incoming(request)).map_err(|_| over())?;
+        receiver.recv().map_err(|_| over())?
+    }
+}
+
+/// A thread that panicked while it held the lock has left nothing half done here.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

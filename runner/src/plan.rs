@@ -1,0 +1,54 @@
+//! Decides, before anything runs, which vectors a target can take. The main function is [`plan`].
+
+use cetp_vectors::model::{Stack, Vector};
+use cetp_vectors::protocol::Describe;
+
+/// What is to be done with a vector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// It is run.
+    Run,
+    /// The target lacks something that the vector needs, with the reason: a gap of the test, which no claim survives.
+    NotRun(String),
+    /// It is about a capability or version that the target does not claim, with the reason.
+    NotApplicable(String),
+}
+
+/// Levels that are not capabilities.
+const PLAIN_LEVELS: [&str; 3] = ["core", "v1_compat", "text_replacement"];
+
+/// Decides what to do with a vector.
+pub fn plan(vector: &Vector, target: &Describe) -> Plan {
+    let (v1, v2) = (target.versions.contains(&1), target.versions.contains(&2));
+    match vector.stack {
+        Stack::Any if !v2 => return Plan::NotApplicable("the target does not claim version 2".into()),
+        Stack::Dual if !(v1 && v2) => return Plan::NotApplicable("the target does not claim versions 1 and 2".into()),
+        Stack::V2Only if v1 || !v2 => return Plan::NotApplicable("the target does not claim version 2 alone".into()),
+        _ => {}
+    }
+    let level = Some(vector.level.as_str()).filter(|level| !PLAIN_LEVELS.contains(level));
+    for capability in vector.capabilities.iter().map(String::as_str).chain(level) {
+        if !target.capabilities.iter().any(|claimed| claimed == capability) {
+            return Plan::NotApplicable(format!("the target does not claim {capability}"));
+        }
+    }
+    if let Some(control) = vector.needs.iter().find(|control| !target.has_control(control)) {
+        return Plan::NotRun(format!("the target has no control {control:?}"));
+    }
+    if let Some(caller) = vector.callers.iter().find(|caller| !target.callers.has(caller)) {
+        return Plan::NotRun(format!("the target cannot assume the caller {caller:?}"));
+    }
+    if !vector.tools.is_empty() && target.fixture != Some(1) {
+        return Plan::NotRun("the target does not carry the fixture".into());
+    }
+    for fact in &vector.facts {
+        let told = match fact.as_str() {
+            "resume_ttl_ms" => target.resume_ttl_ms,
+            _ => target.retention_ms,
+        };
+        if told.is_none() {
+            return Plan::NotRun(format!("the target does not tell {fact}"));
+        }
+    }
+    Plan::Run
+}

@@ -1,0 +1,179 @@
+//! How a target is named on the command line. The main type is [`TargetFile`]; [`open`] makes an adapter of a name.
+//!
+//! `builtin:NAME` is a target that the program brings with it, `stdio:COMMAND` a command whose words are split as a shell
+//! would split them, without a shell; anything else is the path of a TOML file.
+
+use crate::adapter::Adapter;
+use crate::guard::Program;
+use crate::limits::Limits;
+use crate::protocol::Checker;
+use crate::stdio::StdioAdapter;
+use cetp_vectors::ledger::Role;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A target file.
+///
+/// ```toml
+/// name = "my-provider"
+/// role = "provider"
+/// adapter = "stdio"
+/// command = ["python3", "provider.py"]
+/// working_directory = "."        # relative to this file
+/// subjects = ["provider.py"]     # what is under test: hashed into the report
+/// [environment]
+/// PYTHONDONTWRITEBYTECODE = "1"
+/// [limits]
+/// verb_ms = 20000
+/// ```
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetFile {
+    /// Name of the target, for people.
+    pub name: String,
+    /// The side that it plays where it can play both.
+    pub role: Option<Role>,
+    /// Which adapter reaches it.
+    pub adapter: AdapterKind,
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Where the program runs; the file's own folder where none is given.
+    #[serde(default)]
+    pub working_directory: PathBuf,
+    /// Variables that are set for the program, beside those of the runner (its own, `CETP_…`, are never passed on).
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
+    /// Limits that differ from the usual.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Files that are under test, relative to this file; hashed into the report.
+    #[serde(default)]
+    pub subjects: Vec<PathBuf>,
+}
+
+/// Adapters that a target file can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AdapterKind {
+    /// A program that speaks the target protocol over standard input and output.
+    Stdio,
+}
+
+/// A target that is ready to be started.
+pub struct Target {
+    /// Its name, for people.
+    pub name: String,
+    /// The side that it is to play, where that was said.
+    pub role: Option<Role>,
+    /// What reaches it.
+    pub adapter: Box<dyn Adapter>,
+    /// Files that are under test.
+    pub subjects: Vec<PathBuf>,
+}
+
+/// A target that cannot be opened: the user's input is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct OpenError(pub String);
+
+/// How targets are opened.
+pub struct Opener<'a> {
+    /// The executable that serves as guard.
+    pub guard: PathBuf,
+    /// Whether every message is checked against the schemas.
+    pub check_protocol: bool,
+    /// Makes a built-in target of a name, or nothing for an unknown one.
+    pub builtin: &'a dyn Fn(&str) -> Option<Box<dyn Adapter>>,
+    /// The names of the built-in targets.
+    pub builtin_names: &'a [&'a str],
+}
+
+impl Opener<'_> {
+    /// Opens a target by its name on the command line.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong and what to do.
+    pub fn open(&self, name: &str) -> Result<Target, OpenError> {
+        if let Some(builtin) = name.strip_prefix("builtin:") {
+            let adapter = (self.builtin)(builtin).ok_or_else(|| {
+                OpenError(format!("there is no built-in target {builtin:?}; there are {:?}", self.builtin_names))
+            })?;
+            return Ok(Target { name: name.to_owned(), role: None, adapter, subjects: Vec::new() });
+        }
+        if let Some(command) = name.strip_prefix("stdio:") {
+            let words = shell_words::split(command)
+                .map_err(|error| OpenError(format!("the command {command:?} cannot be split into words: {error}")))?;
+            let directory = std::env::current_dir().map_err(|error| OpenError(error.to_string()))?;
+            let subjects = subject_words(&words, &directory);
+            let adapter = self.stdio(words, directory, &BTreeMap::new(), Limits::default())?;
+            return Ok(Target { name: name.to_owned(), role: None, adapter, subjects });
+        }
+        let path = Path::new(name);
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            OpenError(format!(
+                "the target {name:?} is neither builtin:NAME nor stdio:COMMAND, and as a file it cannot be read: {error}"
+            ))
+        })?;
+        let file: TargetFile = toml::from_str(&text).map_err(|error| OpenError(format!("{name}: {error}")))?;
+        let folder = path.canonicalize().ok().and_then(|p| p.parent().map(Path::to_owned)).unwrap_or_default();
+        let directory = folder.join(&file.working_directory);
+        if !directory.is_dir() {
+            return Err(OpenError(format!("{name}: working_directory {} is no folder", directory.display())));
+        }
+        let mut subjects: Vec<PathBuf> = file.subjects.iter().map(|subject| folder.join(subject)).collect();
+        if let Some(missing) = subjects.iter().find(|subject| !subject.is_file()) {
+            return Err(OpenError(format!("{name}: the subject {} is no file", missing.display())));
+        }
+        if subjects.is_empty() {
+            subjects = subject_words(&file.command, &directory);
+        }
+        let adapter = match file.adapter {
+            AdapterKind::Stdio => self.stdio(file.command, directory, &file.environment, file.limits)?,
+        };
+        Ok(Target { name: file.name, role: file.role, adapter, subjects })
+    }
+
+    fn stdio(
+        &self,
+        command: Vec<String>,
+        directory: PathBuf,
+        set: &BTreeMap<String, String>,
+        limits: Limits,
+    ) -> Result<Box<dyn Adapter>, OpenError> {
+        if command.is_empty() {
+            return Err(OpenError("the command of the target is empty".into()));
+        }
+        // The suite's own variables hold its secrets.
+        let mut environment: BTreeMap<String, String> =
+            std::env::vars().filter(|(name, _)| !name.starts_with("CETP_")).collect();
+        environment.extend(set.clone());
+        Ok(Box::new(StdioAdapter {
+            program: Program { command, directory, environment: environment.into_iter().collect() },
+            limits,
+            guard: self.guard.clone(),
+            checker: self.check_protocol.then(|| Arc::new(Checker::new())),
+        }))
+    }
+}
+
+/// The program and every word of a command that is a file.
+fn subject_words(words: &[String], directory: &Path) -> Vec<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let find = |word: &String| {
+        let here = directory.join(word);
+        if here.is_file() {
+            return Some(here);
+        }
+        if word.contains('/') {
+            return None;
+        }
+        std::env::split_paths(&path).map(|folder| folder.join(word)).find(|file| file.is_file())
+    };
+    let program = words.first().and_then(find);
+    program
+        .into_iter()
+        .chain(words.iter().skip(1).map(|word| directory.join(word)).filter(|file| file.is_file()))
+        .collect()
+}
