@@ -182,6 +182,110 @@ impl Run<'_> {
         results.sort_by(|a, b| a.vector.cmp(&b.vector));
         results
     }
+
+    /// Plans and runs one vector. A session that can be used again is left in `session`, where one is taken from too.
+    pub fn one(&self, vector: &Vector, session: &mut Option<Box<dyn Session>>) -> VectorResult {
+        match plan(vector, self.target) {
+            Plan::NotRun(why) => VectorResult::without_run(vector, Outcome::NotRun, why),
+            Plan::NotApplicable(why) => VectorResult::without_run(vector, Outcome::NotApplicable, why),
+            Plan::Run => self.repeated(vector, session),
+        }
+    }
+
+    fn repeated(&self, vector: &Vector, session: &mut Option<Box<dyn Session>>) -> VectorResult {
+        let begun = Instant::now();
+        let mut worst: Option<VectorResult> = None;
+        let mut repeats = BTreeMap::new();
+        for n in 0..self.options.repeat.max(1) {
+            if n > 0 && self.interrupted.load(Ordering::Relaxed) {
+                break;
+            }
+            let seed = self.options.seed.wrapping_add(n.into());
+            let result = self.once(vector, session, seed);
+            *repeats.entry(result.outcome).or_insert(0) += 1;
+            if worst.as_ref().is_none_or(|worst| result.outcome < worst.outcome) {
+                worst = Some(result);
+            }
+        }
+        let mut worst = worst.expect("at least one run");
+        worst.duration = begun.elapsed();
+        if repeats.len() > 1 {
+            let counts: Vec<String> = repeats.iter().map(|(outcome, n)| format!("{} {n}", outcome.name())).collect();
+            let seed = worst.transcript.as_ref().map_or(self.options.seed, |t| t.start.seed);
+            let flake = format!("the outcome changes from run to run ({}); seed {seed}: ", counts.join(", "));
+            worst.reason = Some(flake + worst.reason.as_deref().unwrap_or_default());
+        }
+        worst.repeats = repeats;
+        worst
+    }
+
+    fn once(&self, vector: &Vector, slot: &mut Option<Box<dyn Session>>, seed: u64) -> VectorResult {
+        let attempt = catch_unwind(AssertUnwindSafe(|| self.attempt(vector, slot, seed)));
+        attempt.unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            let why = format!("the suite itself failed: {}", text.unwrap_or("it panicked"));
+            VectorResult { own_fault: true, ..VectorResult::without_run(vector, Outcome::Error, why) }
+        })
+    }
+
+    fn attempt(&self, vector: &Vector, slot: &mut Option<Box<dyn Session>>, seed: u64) -> VectorResult {
+        let begun = Instant::now();
+        let mut session = match slot.take() {
+            Some(session) => session,
+            None => match describe(self.adapter) {
+                Ok((session, _, _)) => session,
+                Err(fault) => {
+                    return VectorResult::without_run(vector, Outcome::Error, format!("no target: {fault}"));
+                }
+            },
+        };
+        let nonce = nonce();
+        let setting = Setting {
+            target: self.target_json,
+            virtual_clock: self.target.has_control("clock"),
+            seed,
+            nonce: &nonce,
+            limits: self.adapter.limits(),
+            interrupted: self.interrupted,
+        };
+        let mut executed = match execute(vector, session.as_mut(), &setting) {
+            Ok(executed) => executed,
+            Err(fault) => {
+                let diagnostics = session.diagnostics();
+                session.end();
+                let why = format!("target.reset failed: {fault}");
+                return VectorResult { diagnostics, ..VectorResult::without_run(vector, Outcome::Error, why) };
+            }
+        };
+        if executed.fault.is_none() {
+            // What comes late belongs to this vector, and must not fall on the next.
+            if let Err(fault) = session.settle() {
+                executed.transcript.ended.get_or_insert(Ended { at: "end".into(), why: fault.message.clone() });
+                executed.fault = Some(fault);
+            }
+        }
+        let diagnostics = session.diagnostics();
+        if executed.fault.is_some() {
+            session.end();
+        } else {
+            *slot = Some(session);
+        }
+        let judgement = judge(vector, &executed.transcript).unwrap_or_else(|foreign| {
+            // The executor and the judge interpret the same vector: this cannot be the target's fault.
+            panic!("{foreign}")
+        });
+        VectorResult {
+            vector: vector.id.clone(),
+            outcome: judgement.outcome,
+            reason: judgement.reason.clone(),
+            judgement: Some(judgement),
+            transcript: Some(executed.transcript),
+            diagnostics,
+            duration: begun.elapsed(),
+            repeats: BTreeMap::new(),
+            own_fault: false,
+        }
+    }
 }
 
 fn worker(shared: &Shared<'_>, mut session: Option<Box<dyn Session>>, tell: &dyn Fn(Told)) {
@@ -192,110 +296,10 @@ fn worker(shared: &Shared<'_>, mut session: Option<Box<dyn Session>>, tell: &dyn
         let n = shared.next.fetch_add(1, Ordering::Relaxed);
         let Some(vector) = shared.run.vectors.get(n) else { break };
         tell(Told::Begun(n));
-        let result = match plan(vector, shared.run.target) {
-            Plan::NotRun(why) => VectorResult::without_run(vector, Outcome::NotRun, why),
-            Plan::NotApplicable(why) => VectorResult::without_run(vector, Outcome::NotApplicable, why),
-            Plan::Run => repeated(vector, shared, &mut session),
-        };
-        tell(Told::Finished(Box::new(result)));
+        tell(Told::Finished(Box::new(shared.run.one(vector, &mut session))));
     }
     if let Some(session) = session {
         session.end();
-    }
-}
-
-fn repeated(vector: &Vector, shared: &Shared<'_>, session: &mut Option<Box<dyn Session>>) -> VectorResult {
-    let begun = Instant::now();
-    let mut worst: Option<VectorResult> = None;
-    let mut repeats = BTreeMap::new();
-    for n in 0..shared.run.options.repeat.max(1) {
-        if n > 0 && shared.run.interrupted.load(Ordering::Relaxed) {
-            break;
-        }
-        let seed = shared.run.options.seed.wrapping_add(n.into());
-        let result = once(vector, shared, session, seed);
-        *repeats.entry(result.outcome).or_insert(0) += 1;
-        if worst.as_ref().is_none_or(|worst| result.outcome < worst.outcome) {
-            worst = Some(result);
-        }
-    }
-    let mut worst = worst.expect("at least one run");
-    worst.duration = begun.elapsed();
-    if repeats.len() > 1 {
-        let counts: Vec<String> = repeats.iter().map(|(outcome, n)| format!("{} {n}", outcome.name())).collect();
-        let seed = worst.transcript.as_ref().map_or(shared.run.options.seed, |t| t.start.seed);
-        let flake = format!("the outcome changes from run to run ({}); seed {seed}: ", counts.join(", "));
-        worst.reason = Some(flake + worst.reason.as_deref().unwrap_or_default());
-    }
-    worst.repeats = repeats;
-    worst
-}
-
-fn once(vector: &Vector, shared: &Shared<'_>, slot: &mut Option<Box<dyn Session>>, seed: u64) -> VectorResult {
-    let attempt = catch_unwind(AssertUnwindSafe(|| attempt(vector, shared, slot, seed)));
-    attempt.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-        let why = format!("the suite itself failed: {}", text.unwrap_or("it panicked"));
-        VectorResult { own_fault: true, ..VectorResult::without_run(vector, Outcome::Error, why) }
-    })
-}
-
-fn attempt(vector: &Vector, shared: &Shared<'_>, slot: &mut Option<Box<dyn Session>>, seed: u64) -> VectorResult {
-    let begun = Instant::now();
-    let mut session = match slot.take() {
-        Some(session) => session,
-        None => match describe(shared.run.adapter) {
-            Ok((session, _, _)) => session,
-            Err(fault) => {
-                return VectorResult::without_run(vector, Outcome::Error, format!("no target: {fault}"));
-            }
-        },
-    };
-    let nonce = nonce();
-    let setting = Setting {
-        target: shared.run.target_json,
-        virtual_clock: shared.run.target.has_control("clock"),
-        seed,
-        nonce: &nonce,
-        limits: shared.run.adapter.limits(),
-        interrupted: shared.run.interrupted,
-    };
-    let mut executed = match execute(vector, session.as_mut(), &setting) {
-        Ok(executed) => executed,
-        Err(fault) => {
-            let diagnostics = session.diagnostics();
-            session.end();
-            let why = format!("target.reset failed: {fault}");
-            return VectorResult { diagnostics, ..VectorResult::without_run(vector, Outcome::Error, why) };
-        }
-    };
-    if executed.fault.is_none() {
-        // What comes late belongs to this vector, and must not fall on the next.
-        if let Err(fault) = session.settle() {
-            executed.transcript.ended.get_or_insert(Ended { at: "end".into(), why: fault.message.clone() });
-            executed.fault = Some(fault);
-        }
-    }
-    let diagnostics = session.diagnostics();
-    if executed.fault.is_some() {
-        session.end();
-    } else {
-        *slot = Some(session);
-    }
-    let judgement = judge(vector, &executed.transcript).unwrap_or_else(|foreign| {
-        // The executor and the judge interpret the same vector: this cannot be the target's fault.
-        panic!("{foreign}")
-    });
-    VectorResult {
-        vector: vector.id.clone(),
-        outcome: judgement.outcome,
-        reason: judgement.reason.clone(),
-        judgement: Some(judgement),
-        transcript: Some(executed.transcript),
-        diagnostics,
-        duration: begun.elapsed(),
-        repeats: BTreeMap::new(),
-        own_fault: false,
     }
 }
 

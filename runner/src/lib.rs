@@ -4,6 +4,7 @@ pub mod check;
 pub mod engine;
 pub mod execute;
 pub mod guard;
+pub mod harness;
 pub mod inprocess;
 pub mod limits;
 pub mod plan;

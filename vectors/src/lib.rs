@@ -9,6 +9,7 @@ pub mod ledger;
 pub mod load;
 pub mod machine;
 pub mod model;
+pub mod normalise;
 pub mod parcel;
 pub mod parse;
 pub mod pattern;

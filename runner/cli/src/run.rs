@@ -216,7 +216,8 @@ fn row(result: &VectorResult, catalogue: &Catalogue) -> VectorRow {
 fn write_report(folder: &Path, report: &Report) -> Result<PathBuf, Stop> {
     let failed = |error: &dyn std::fmt::Display| Stop::usage(format!("the report cannot be written: {error}"));
     let place = folder.join("report.json");
-    let file = tempfile::NamedTempFile::new_in(folder).map_err(|error| failed(&error))?;
+    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    let file = tempfile::Builder::new().permissions(permissions).tempfile_in(folder).map_err(|error| failed(&error))?;
     serde_json::to_writer_pretty(std::io::BufWriter::new(&file), report).map_err(|error| failed(&error))?;
     file.persist(&place).map_err(|error| failed(&error))?;
     Ok(place)

@@ -1,0 +1,98 @@
+//! The command line of the conformance suite. The main function is [`main`]; it lies in a library so that tests can use
+//! [`builtin`] as it does.
+
+pub mod builtin;
+mod exit;
+mod explain;
+mod list;
+mod reference;
+mod run;
+mod select;
+mod target_check;
+
+use clap::{Parser, Subcommand};
+use exit::{Exit, Stop};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The conformance suite for CETP v2 and aw-provider/v1alpha1
+#[derive(Parser)]
+#[command(name = "cetp-conformance", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run vectors against a target and judge what comes back
+    Run(Box<run::RunArgs>),
+    /// Look at the vectors
+    #[command(subcommand)]
+    Vectors(list::VectorsCommand),
+    /// List the requirements, each with the vectors that judge it
+    Requirements(list::RequirementsArgs),
+    /// Say in words what a requirement or vector is about
+    Explain(explain::ExplainArgs),
+    /// Look at a target
+    #[command(subcommand)]
+    Target(target_check::TargetCommand),
+    /// Be the built-in reference as a program: the target protocol on standard input and output
+    #[command(subcommand)]
+    Reference(reference::ReferenceCommand),
+}
+
+/// Where the vectors come from; the same for every command that reads them.
+#[derive(clap::Args, Clone, Debug)]
+struct VectorsArg {
+    /// Folder or file of vectors that takes the place of the built-in ones
+    #[arg(long, value_name = "DIR")]
+    vectors: Option<PathBuf>,
+}
+
+/// The program.
+pub fn main() -> ExitCode {
+    // Before anything else: this executable also serves as the guard of target processes.
+    cetp_runner::guard::run_if_asked();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Clap prints help and version to stdout and everything else to stderr.
+            let code = if error.use_stderr() { Exit::Usage } else { Exit::Good };
+            let _ = error.print();
+            return code.into();
+        }
+    };
+    // Values from targets may be nested deeply, and serialising them takes stack.
+    let run = std::thread::Builder::new().stack_size(cetp_runner::limits::STACK_BYTES).spawn(move || dispatch(cli));
+    match run.map(std::thread::JoinHandle::join) {
+        Ok(Ok(Ok(exit))) => exit.into(),
+        Ok(Ok(Err(Stop { message, exit }))) => {
+            anstream::eprintln!("error: {}", cetp_reports::text::safe(&message));
+            exit.into()
+        }
+        _ => Exit::OwnFault.into(),
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<Exit, Stop> {
+    match cli.command {
+        Command::Run(args) => run::run(&args),
+        Command::Vectors(command) => list::vectors(&command),
+        Command::Requirements(args) => list::requirements(&args),
+        Command::Explain(args) => explain::explain(&args),
+        Command::Target(command) => target_check::target(&command),
+        Command::Reference(command) => reference::reference(command),
+    }
+}
+
+impl VectorsArg {
+    fn load(&self) -> Result<cetp_vectors::load::Catalogue, Stop> {
+        match &self.vectors {
+            None => Ok(cetp_vectors::load::Catalogue::embedded()),
+            Some(path) => {
+                cetp_vectors::load::Catalogue::from_path(path).map_err(|error| Stop::usage(error.to_string()))
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The reference passes every vector, in process and over stdio, and does the same in both.
+
+use cetp_conformance::builtin;
+use cetp_runner::adapter::Adapter;
+use cetp_runner::engine::{Options, Run, VectorResult, describe};
+use cetp_runner::target::Target;
+use cetp_vectors::judge::Outcome;
+use cetp_vectors::ledger::Role;
+use cetp_vectors::load::Catalogue;
+use cetp_vectors::model::Vector;
+use cetp_vectors::normalise::normalise;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+}
+
+fn open(name: &str) -> Target {
+    let mut opener = builtin::opener(true);
+    opener.guard = env!("CARGO_BIN_EXE_cetp-conformance").into();
+    opener.open(name).unwrap()
+}
+
+fn stdio_reference(options: &str) -> String {
+    format!("stdio:{} reference provider {options}", env!("CARGO_BIN_EXE_cetp-conformance"))
+}
+
+fn run(vectors: &[&Vector], adapter: &dyn Adapter) -> Vec<VectorResult> {
+    let (session, target_json, target) = describe(adapter).unwrap();
+    let options = Options { threads: 2, ..Options::default() };
+    let interrupted = AtomicBool::new(false);
+    let run = Run {
+        vectors,
+        adapter,
+        target_json: &target_json,
+        target: &target,
+        options: &options,
+        interrupted: &interrupted,
+    };
+    run.run(session, &mut |_| ())
+}
+
+fn provider_vectors(catalogue: &Catalogue) -> Vec<&Vector> {
+    catalogue.vectors.iter().filter(|v| v.suite == "cetp-v2" && v.role == Role::Provider).collect()
+}
+
+/// Every vector passes, but for those that are about a provider of another kind.
+fn assert_all_pass(results: &[VectorResult], what: &str) {
+    let others: Vec<String> = results
+        .iter()
+        .filter(|r| !matches!(r.outcome, Outcome::Pass | Outcome::NotApplicable))
+        .map(|r| format!("{} {}: {}", r.outcome.name(), r.vector, r.reason.as_deref().unwrap_or_default()))
+        .collect();
+    assert!(others.is_empty(), "{what}:\n{}", others.join("\n"));
+    assert!(results.iter().any(|r| r.outcome == Outcome::Pass), "{what}: nothing passed");
+}
+
+#[test]
+fn it_does_the_same_in_process_and_over_stdio() {
+    let catalogue = Catalogue::embedded();
+    let vectors = provider_vectors(&catalogue);
+    let in_process = run(&vectors, open("builtin:provider").adapter.as_ref());
+    let over_stdio = run(&vectors, open(&stdio_reference("")).adapter.as_ref());
+    assert_all_pass(&in_process, "in process");
+    assert_all_pass(&over_stdio, "over stdio");
+    for (a, b) in in_process.iter().zip(&over_stdio) {
+        assert_eq!(a.vector, b.vector);
+        let vector = catalogue.get(&a.vector).unwrap();
+        if vector.flags.iter().any(|flag| flag == "race") {
+            continue;
+        }
+        let view = |r: &VectorResult| r.transcript.as_ref().map(|t| normalise(vector, t));
+        let (a_view, b_view) = (view(a), view(b));
+        if a_view != b_view {
+            let pretty = |v: &Option<serde_json::Value>| serde_json::to_string_pretty(v).unwrap();
+            panic!(
+                "{}: the transcripts differ\nin process: {}\nover stdio: {}",
+                a.vector,
+                pretty(&a_view),
+                pretty(&b_view)
+            );
+        }
+    }
+}
+
+#[test]
+fn a_provider_of_version_2_alone_passes_as_well() {
+    let catalogue = Catalogue::embedded();
+    let vectors = provider_vectors(&catalogue);
+    assert_all_pass(&run(&vectors, open("builtin:provider-v2-only").adapter.as_ref()), "in process");
+    assert_all_pass(&run(&vectors, open(&stdio_reference("--v2-only")).adapter.as_ref()), "over stdio");
+}
+
+#[test]
+fn the_python_provider_passes_as_well() {
+    let catalogue = Catalogue::embedded();
+    let vectors = provider_vectors(&catalogue);
+    let file = root().join("examples/python-provider/target.toml");
+    assert_all_pass(&run(&vectors, open(&file.display().to_string()).adapter.as_ref()), "python-provider");
+}
+
+#[test]
+fn the_manuals_examples_pass() {
+    let manual = std::fs::read_to_string(root().join("docs/vector-format.md")).unwrap();
+    let blocks: Vec<&str> =
+        manual.split("```json vector\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(blocks.len() >= 4, "the manual has lost its examples");
+    let file = format!("{{\"format\":\"cetp-vectors/1\",\"suite\":\"cetp-v2\",\"vectors\":[{}]}}", blocks.join(","));
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("manual.json");
+    std::fs::write(&place, file).unwrap();
+    let catalogue = Catalogue::from_path(&place).unwrap_or_else(|error| panic!("{error}"));
+    let vectors: Vec<&Vector> = catalogue.vectors.iter().collect();
+    let results = run(&vectors, open("builtin:provider").adapter.as_ref());
+    assert!(results.iter().all(|r| r.outcome == Outcome::Pass), "{results:#?}");
+}

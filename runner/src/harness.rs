@@ -1,0 +1,154 @@
+//! The suite inside an implementer's own `cargo test` or nextest. The main function is [`main`].
+//!
+//! A test file with `harness = false` calls it with an adapter: each vector becomes a trial of libtest-mimic. A vector that
+//! could not be run, or is not applicable, shows as ignored with its reason; it never shows as passed.
+//!
+//! ```no_run
+//! use cetp_runner::harness::{Setup, main};
+//! use cetp_runner::inprocess::InProcessAdapter;
+//! # fn my_target() -> Result<Box<dyn cetp_runner::inprocess::LocalTarget>, String> { unimplemented!() }
+//!
+//! fn main_of_the_test() -> std::process::ExitCode {
+//!     let adapter = InProcessAdapter::new(Default::default(), my_target);
+//!     main(Setup::new(adapter))
+//! }
+//! ```
+
+use crate::adapter::{Adapter, Session};
+use crate::engine::{self, Options, Run, VectorResult};
+use cetp_vectors::judge::Outcome;
+use cetp_vectors::ledger::Role;
+use cetp_vectors::load::Catalogue;
+use cetp_vectors::model::Vector;
+use cetp_vectors::protocol::Describe;
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use serde_json::Value as Json;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// What is tested, and with what.
+pub struct Setup {
+    adapter: Arc<dyn Adapter>,
+    suite: String,
+    role: Role,
+    seed: u64,
+    catalogue: Catalogue,
+}
+
+impl Setup {
+    /// The provider suite of CETP v2 with the embedded vectors.
+    pub fn new(adapter: impl Adapter + 'static) -> Setup {
+        Setup {
+            adapter: Arc::new(adapter),
+            suite: "cetp-v2".into(),
+            role: Role::Provider,
+            seed: 0,
+            catalogue: Catalogue::embedded(),
+        }
+    }
+
+    /// Another side or suite.
+    #[must_use]
+    pub fn testing(mut self, suite: &str, role: Role) -> Setup {
+        self.suite = suite.to_owned();
+        self.role = role;
+        self
+    }
+
+    /// Another seed.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Setup {
+        self.seed = seed;
+        self
+    }
+
+    /// Other vectors.
+    #[must_use]
+    pub fn vectors(mut self, catalogue: Catalogue) -> Setup {
+        self.catalogue = catalogue;
+        self
+    }
+}
+
+/// Sessions that are free; a trial takes one, or starts another.
+struct Pool {
+    adapter: Arc<dyn Adapter>,
+    /// What the target is, asked for by the first trial: listing trials starts no target.
+    described: OnceLock<Result<(Json, Describe), String>>,
+    seed: u64,
+    idle: Mutex<Vec<Box<dyn Session>>>,
+}
+
+impl Pool {
+    fn described(&self) -> Result<&(Json, Describe), Failed> {
+        let described = self.described.get_or_init(|| {
+            let (session, json, target) = engine::describe(self.adapter.as_ref()).map_err(|fault| fault.to_string())?;
+            self.give_back(session);
+            Ok((json, target))
+        });
+        described.as_ref().map_err(|why| Failed::from(why))
+    }
+
+    fn take(&self) -> Option<Box<dyn Session>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    fn give_back(&self, session: Box<dyn Session>) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(session);
+    }
+}
+
+/// Runs the suite as libtest-mimic trials, with the arguments of the process.
+pub fn main(setup: Setup) -> ExitCode {
+    crate::guard::run_if_asked();
+    let arguments = Arguments::from_args();
+    let pool =
+        Arc::new(Pool { adapter: setup.adapter, described: OnceLock::new(), seed: setup.seed, idle: Mutex::default() });
+    let mine = |v: &Vector| v.suite == setup.suite && v.role == setup.role;
+    let vectors = setup.catalogue.vectors.into_iter().filter(mine);
+    let trial = |vector: Vector| {
+        let pool = Arc::clone(&pool);
+        Trial::ignorable_test(vector.id.clone(), move || judge(&vector, &pool))
+    };
+    let conclusion = libtest_mimic::run(&arguments, vectors.map(trial).collect());
+    while let Some(session) = pool.take() {
+        session.end();
+    }
+    conclusion.exit_code()
+}
+
+fn judge(vector: &Vector, pool: &Pool) -> Result<Completion, Failed> {
+    let (target_json, target) = pool.described()?;
+    let options = Options { seed: pool.seed, ..Options::default() };
+    let interrupted = AtomicBool::new(false);
+    let run = Run {
+        vectors: &[vector],
+        adapter: pool.adapter.as_ref(),
+        target_json,
+        target,
+        options: &options,
+        interrupted: &interrupted,
+    };
+    let mut session = pool.take();
+    let result = run.one(vector, &mut session);
+    if let Some(session) = session {
+        pool.give_back(session);
+    }
+    match result.outcome {
+        Outcome::Pass | Outcome::Warn => Ok(Completion::Completed),
+        Outcome::NotRun | Outcome::NotApplicable => Ok(Completion::ignored_with(result.reason.unwrap_or_default())),
+        Outcome::Fail | Outcome::Error => Err(Failed::from(explained(&result))),
+    }
+}
+
+fn explained(result: &VectorResult) -> String {
+    let mut text = format!("{}: {}", result.outcome.name(), result.reason.as_deref().unwrap_or_default());
+    for finding in engine::findings(result) {
+        for mismatch in &finding.mismatches {
+            let actual = mismatch.actual.as_ref().map_or_else(|| "nothing".to_owned(), Json::to_string);
+            text += &format!("\n  at {}: expected {}, received {actual}", mismatch.pointer, mismatch.expected);
+        }
+    }
+    text
+}

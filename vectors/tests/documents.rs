@@ -1,0 +1,63 @@
+//! Copies and generated parts are fresh. `BLESS=1 cargo test -p cetp-vectors --test documents` makes them so.
+
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn bless() -> bool {
+    std::env::var_os("BLESS").is_some()
+}
+
+fn same(place: &Path, wanted: &str) {
+    if bless() {
+        std::fs::write(place, wanted).unwrap();
+    }
+    let found = std::fs::read_to_string(place).unwrap_or_default();
+    assert!(found == wanted, "{} is stale: run this test with BLESS=1", place.display());
+}
+
+/// The design lies beside a checkout of its authors only; the product does not depend on it.
+#[test]
+fn copies_of_the_design_are_fresh() {
+    let shared = root().join("../shared");
+    if !shared.is_dir() {
+        println!("not run: there is no ../shared beside this checkout");
+        return;
+    }
+    let copies = [
+        ("requirements/cetp-v2.json", "vectors/requirements/cetp-v2.json"),
+        ("requirements/aw-provider-v1alpha1.json", "vectors/requirements/aw-provider-v1alpha1.json"),
+        ("requirements/tool-contract.json", "vectors/requirements/tool-contract.json"),
+        ("data/fixture-tools.json", "vectors/fixture/fixture-tools.json"),
+        ("design/target-protocol.md", "docs/target-protocol.md"),
+    ];
+    for (original, copy) in copies {
+        same(&root().join(copy), &std::fs::read_to_string(shared.join(original)).unwrap());
+    }
+}
+
+#[test]
+fn the_manuals_tables_are_fresh() {
+    let place = root().join("docs/vector-format.md");
+    let mut text = std::fs::read_to_string(&place).unwrap();
+    let tables = [("functions", cetp_vectors::expr::FUNCTIONS), ("operators", cetp_vectors::pattern::OPERATORS)];
+    for (name, rows) in tables {
+        let begin = format!("<!-- generated: {name} -->\n");
+        let start = text.find(&begin).unwrap() + begin.len();
+        let end = start + text[start..].find("<!-- end -->").unwrap();
+        let rows: String =
+            rows.iter().map(|(name, words)| format!("| `{name}` | {} |\n", words.replace('|', "\\|"))).collect();
+        text.replace_range(start..end, &format!("\n| name | meaning |\n|---|---|\n{rows}\n"));
+    }
+    same(&place, &text);
+}
+
+#[test]
+fn the_embedded_vectors_load_and_every_file_belongs_somewhere() {
+    let embedded = cetp_vectors::load::Catalogue::embedded();
+    let folder = cetp_vectors::load::Catalogue::from_path(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+    assert_eq!(embedded.sha256, folder.sha256);
+    assert!(!embedded.vectors.is_empty());
+}
