@@ -15,11 +15,12 @@ use std::time::Duration;
 
 /// A target that is a value in this process.
 pub trait LocalTarget: Send + Sync {
-    /// Handles one verb of the target protocol. Called from several threads at once.
+    /// Handles one verb of the target protocol. Called from several threads at once; `number` counts the requests of the
+    /// session in the order in which they were sent, so that calls that start together can be told apart.
     ///
     /// # Errors
     /// A JSON-RPC error, or the end of the target.
-    fn handle(&self, verb: &str, params: &Json, host: &dyn Host) -> Result<Json, LocalError>;
+    fn handle(&self, number: u64, verb: &str, params: &Json, host: &dyn Host) -> Result<Json, LocalError>;
 
     /// The next `calls` calls of [`LocalTarget::handle`] start together and are interleaved as the seed says.
     fn schedule(&self, seed: u64, calls: usize) {
@@ -188,7 +189,7 @@ fn work(shared: &Arc<Shared>, first: Job) {
     let mut next = Some(first);
     while let Some(job) = next {
         let host = LocalHost { shared };
-        let handled = catch_unwind(AssertUnwindSafe(|| shared.target.handle(&job.verb, &job.params, &host)));
+        let handled = catch_unwind(AssertUnwindSafe(|| shared.target.handle(job.id, &job.verb, &job.params, &host)));
         let event = match handled {
             Ok(Ok(result)) => Event::Incoming(Incoming::Answer { id: job.id, result: Ok(result) }),
             Ok(Err(LocalError::Rpc(error))) => Event::Incoming(Incoming::Answer { id: job.id, result: Err(error) }),

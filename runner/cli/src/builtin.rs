@@ -15,8 +15,9 @@ pub const NAMES: &[&str] = &["provider", "provider-v2-only"];
 struct Provider(ProviderTarget);
 
 impl LocalTarget for Provider {
-    fn handle(&self, verb: &str, params: &Json, _host: &dyn Host) -> Result<Json, LocalError> {
-        self.0.handle(verb, params).map_err(|error| match error {
+    fn handle(&self, number: u64, verb: &str, params: &Json, _host: &dyn Host) -> Result<Json, LocalError> {
+        let place = usize::try_from(number).unwrap_or(usize::MAX);
+        self.0.handle_at(place, verb, params).map_err(|error| match error {
             VerbError::Died => LocalError::Died("the provider ended while it handled a verb".into()),
             other => LocalError::Rpc(RpcError { code: other.code(), message: other.to_string() }),
         })

@@ -1,0 +1,389 @@
+//! What the user decides: authorization of scopes and confirmation of single calls (§4.3). The main function is
+//! `Call::consent`.
+//!
+//! A question is bound to the caller's identity, the tool, the request_id and the args bytes. While it lives, asking again
+//! gives the same resolution and the same token. Its token works once, after the user has approved; the reservation of
+//! the execution spends it.
+
+use crate::application::Work;
+use crate::authorize;
+use crate::envelope::{Code, Refusal, refuse};
+use crate::error::Result;
+use crate::execute::Execution;
+use crate::limits::{RESUME_TTL_MS, RETENTION_MS};
+use crate::provider::{Call, Provider};
+use crate::record::{self, Outcome, Record, State};
+use crate::session::random_name;
+use crate::switches::{Fault, Leeway};
+use cetp_vectors::bundle::PendingIntent;
+use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::{Value as Json, json};
+
+/// What the user is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Need {
+    /// Scopes that the caller lacks (AUTH_REQUIRED); what is approved lasts.
+    Authorization(Vec<String>),
+    /// This one call (USER_ACTION_REQUIRED).
+    Confirmation,
+}
+
+impl Need {
+    fn name(&self) -> &'static str {
+        match self {
+            Need::Authorization(_) => "authorization",
+            Need::Confirmation => "confirmation",
+        }
+    }
+
+    fn scopes(&self) -> String {
+        match self {
+            Need::Authorization(scopes) => json!(scopes).to_string(),
+            Need::Confirmation => "[]".to_owned(),
+        }
+    }
+}
+
+/// What the user can do in the provider's own UI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Yes.
+    Approve,
+    /// No.
+    Deny,
+    /// Leaves without a word, which counts as no (§5: "refused or cancelled the confirmation").
+    Dismiss,
+}
+
+/// An approved question, still to be spent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ticket(i64);
+
+/// A stored question.
+struct Question {
+    id: i64,
+    identity: String,
+    request_id: String,
+    tool: String,
+    args_sha256: [u8; 32],
+    need: String,
+    scopes: String,
+    token: String,
+    state: String,
+    expires_ms: i64,
+}
+
+/// How a request stands with the user.
+pub(crate) enum Consent {
+    /// It may go on; a ticket is to be spent with the execution.
+    Given(Option<Ticket>),
+    /// It has to be answered so.
+    Withheld(Refusal),
+    /// An identical request has come first: what is recorded of it is the answer.
+    Overtaken,
+}
+
+const COLUMNS: &str = "id, identity, request_id, tool, args_sha256, need, scopes, token, state, expires_ms";
+
+fn find_where(db: &Connection, condition: &str, values: impl rusqlite::Params) -> Result<Option<Question>> {
+    let sql = format!("SELECT {COLUMNS} FROM confirmations WHERE {condition}");
+    let read = |row: &rusqlite::Row<'_>| {
+        Ok(Question {
+            id: row.get(0)?,
+            identity: row.get(1)?,
+            request_id: row.get(2)?,
+            tool: row.get(3)?,
+            args_sha256: row.get(4)?,
+            need: row.get(5)?,
+            scopes: row.get(6)?,
+            token: row.get(7)?,
+            state: row.get(8)?,
+            expires_ms: row.get(9)?,
+        })
+    };
+    Ok(db.prepare_cached(&sql)?.query_row(values, read).optional()?)
+}
+
+impl Call<'_> {
+    /// Whether the user has consented to what this execution needs: scopes that are missing, or a confirmation of its
+    /// own.
+    pub(crate) fn consent(&self, x: &Execution<'_>, args: &Json, missing: &[String]) -> Result<Consent> {
+        let need = if missing.is_empty() {
+            self.needs_confirmation(x, args).then_some(Need::Confirmation)
+        } else {
+            Some(Need::Authorization(missing.to_vec()))
+        };
+        if need.is_none() && x.resume_token.is_none() {
+            return Ok(Consent::Given(None));
+        }
+        if !missing.iter().all(|scope| self.provider.setup.application.may_be_asked_for(scope)) {
+            return refuse(Code::PermissionDenied, "The caller lacks a scope of this tool.");
+        }
+        self.point("consent.before")?;
+        self.transaction(|db| {
+            // Its token is spent then, and no fault of this request.
+            let overtaken = x.tool.writes && missing.is_empty() && !self.is_new(db, x)?;
+            if overtaken { Ok(Consent::Overtaken) } else { self.consent_in(db, x, args, need) }
+        })
+    }
+
+    /// §3.4: what is declared `always` is confirmed each time, and so is what turns out riskier than it was declared.
+    /// §4.3: whatever the consumer says about it in arguments or extras is not looked at.
+    fn needs_confirmation(&self, x: &Execution<'_>, args: &Json) -> bool {
+        if self.broken(Fault::ConfirmedFlagBelieved) && args["confirmed"] == json!(true) {
+            return false;
+        }
+        x.tool.always_asks
+            || (self.provider.setup.application.needs_user(x.work(args)) && !self.broken(Fault::EscalationIgnored))
+    }
+
+    fn consent_in(&self, db: &Connection, x: &Execution<'_>, args: &Json, need: Option<Need>) -> Result<Consent> {
+        if let Some(token) = x.resume_token
+            && let Some(consent) = self.consent_by_token(db, x, token, need.as_ref())?
+        {
+            return Ok(consent);
+        }
+        match need {
+            None => Ok(Consent::Given(None)),
+            Some(need) => self.consent_by_asking(db, x, args, &need),
+        }
+    }
+
+    /// What the token that came with the request stands for. Nothing if it is a good token and what was approved does not
+    /// cover what is needed now: a scope was authorized and the call is still to be confirmed, or the scope was withdrawn
+    /// again. It is spent then.
+    fn consent_by_token(
+        &self,
+        db: &Connection,
+        x: &Execution<'_>,
+        token: &str,
+        need: Option<&Need>,
+    ) -> Result<Option<Consent>> {
+        let good = |question: &Question| {
+            let spent = question.state == "spent" && !self.broken(Fault::TokenReusable);
+            self.belongs(question, x) && !spent && self.now_ms() < question.expires_ms
+        };
+        let Some(question) = find_where(db, "token = ?", [token])?.filter(good) else {
+            if self.leeway(Leeway::BadTokenAsksAnew) && need.is_some() {
+                return Ok(None);
+            }
+            let text = "resume_token belongs to another call, was used, or has expired.";
+            return Ok(Some(Consent::Withheld(Refusal::new(Code::InvalidRequest, text))));
+        };
+        let ticket = Ticket(question.id);
+        Ok(match (question.state.as_str(), need) {
+            ("denied", _) => Some(Consent::Withheld(cancelled())),
+            ("pending", _) => Some(Consent::Withheld(self.ask(&question))),
+            (_, None) => Some(Consent::Given(Some(ticket))),
+            (_, Some(Need::Confirmation)) if question.need == Need::Confirmation.name() => {
+                Some(Consent::Given(Some(ticket)))
+            }
+            (_, Some(_)) => {
+                self.spend_in(db, Some(ticket))?;
+                None
+            }
+        })
+    }
+
+    /// Asks the user, or finds that the user has been asked about this already.
+    fn consent_by_asking(&self, db: &Connection, x: &Execution<'_>, args: &Json, need: &Need) -> Result<Consent> {
+        let condition = "uid = ? AND request_id = ? AND identity = ? AND tool = ? AND args_sha256 = ?
+                         AND need = ? AND scopes = ? AND state <> 'spent' AND expires_ms > ?
+                         ORDER BY id DESC LIMIT 1";
+        let identity = self.caller.identity();
+        let (scopes, now_ms) = (need.scopes(), self.now_ms());
+        let values = params![x.uid, x.request_id, identity, x.tool.name, x.args_sha256, need.name(), scopes, now_ms];
+        let question = match find_where(db, condition, values)? {
+            Some(question) if question.state == "denied" => return Ok(Consent::Withheld(cancelled())),
+            // Approved, and the scope is missing all the same: it has been withdrawn since.
+            Some(question) if question.state == "approved" && *need != Need::Confirmation => {
+                self.spend_in(db, Some(Ticket(question.id)))?;
+                self.put(db, x, args, need)?
+            }
+            Some(question) => question,
+            None => self.put(db, x, args, need)?,
+        };
+        Ok(Consent::Withheld(self.ask(&question)))
+    }
+
+    /// §4.3: bound to caller, tool, original args bytes and request_id. The validity is looked at apart.
+    fn belongs(&self, question: &Question, x: &Execution<'_>) -> bool {
+        question.identity == self.caller.identity()
+            && question.tool == x.tool.name
+            && (question.args_sha256 == x.args_sha256 || self.broken(Fault::TokenForAnyArgs))
+            && (question.request_id == x.request_id || self.broken(Fault::TokenReusable))
+    }
+
+    fn put(&self, db: &Connection, x: &Execution<'_>, args: &Json, need: &Need) -> Result<Question> {
+        let question = Question {
+            id: 0,
+            identity: self.caller.identity(),
+            request_id: x.request_id.to_owned(),
+            tool: x.tool.name.clone(),
+            args_sha256: x.args_sha256,
+            need: need.name().to_owned(),
+            scopes: need.scopes(),
+            token: random_name("rt_")?,
+            state: "pending".to_owned(),
+            expires_ms: self.now_ms().saturating_add(RESUME_TTL_MS),
+        };
+        let texts = json!(self.texts(x, args, need)).to_string();
+        let sql = "INSERT INTO confirmations (uid, identity, request_id, tool, args_sha256, need, scopes, texts,
+                   is_write, token, state, expires_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+        db.prepare_cached(sql)?.execute(params![
+            x.uid,
+            question.identity,
+            question.request_id,
+            question.tool,
+            question.args_sha256,
+            question.need,
+            question.scopes,
+            texts,
+            x.tool.writes,
+            question.token,
+            question.state,
+            question.expires_ms,
+        ])?;
+        Ok(Question { id: db.last_insert_rowid(), ..question })
+    }
+
+    /// §7.2: the concrete object, the action, the key parameters and what cannot be undone.
+    fn texts(&self, x: &Execution<'_>, args: &Json, need: &Need) -> Vec<String> {
+        if self.broken(Fault::QuestionWithoutObject) {
+            return vec![x.tool.title.clone()];
+        }
+        match need {
+            Need::Confirmation => {
+                let work = Work { tool: &x.tool.name, request_id: x.request_id, args };
+                self.provider.setup.application.question(work)
+            }
+            Need::Authorization(scopes) => {
+                let packages: Vec<&str> = self.caller.packages.iter().map(|package| package.name.as_str()).collect();
+                vec![
+                    "Allow an app to use this one?".to_owned(),
+                    format!("App: {}", packages.join(", ")),
+                    format!("It asks for: {}", scopes.join(", ")),
+                    format!("To use: {}", x.tool.title),
+                ]
+            }
+        }
+    }
+
+    /// §4.3, §7.2: an explicit, immutable PendingIntent for a component of our own.
+    fn ask(&self, question: &Question) -> Refusal {
+        let about = self.provider.setup.application.about();
+        let intent = PendingIntent {
+            id: format!("pi-{}", question.id),
+            creator_package: Some(about.package.to_owned()),
+            creator_uid: Some(about.uid),
+            immutable: Some(true),
+            explicit: Some(true),
+            component: Some(format!("{}/{}.ConfirmationActivity", about.package, about.package)),
+        };
+        let (code, text) = match question.need.as_str() {
+            "authorization" => (Code::AuthRequired, "The user has to authorize this app."),
+            _ => (Code::UserActionRequired, "The user has to confirm this call."),
+        };
+        Refusal { resolution: Some((intent, question.token.clone())), ..Refusal::new(code, text) }
+    }
+
+    /// Spends a ticket as part of a transaction. False if somebody else did so first.
+    pub(crate) fn spend_in(&self, db: &Connection, ticket: Option<Ticket>) -> Result<bool> {
+        let Some(Ticket(id)) = ticket else { return Ok(true) };
+        let sql = "UPDATE confirmations SET state = 'spent' WHERE id = ? AND state = 'approved'";
+        let spent = db.prepare_cached(sql)?.execute([id])? == 1;
+        Ok(spent || self.broken(Fault::TokenReusable))
+    }
+
+    /// Spends the ticket of a read, which has no reservation to do so.
+    pub(crate) fn spend(&self, ticket: Ticket) -> Result<()> {
+        if self.query(|db| self.spend_in(db, Some(ticket)))? {
+            return Ok(());
+        }
+        refuse(Code::InvalidRequest, "resume_token was used.")
+    }
+
+    /// An execution that a dead process had reserved was confirmed then, and its token is spent. A token that comes with
+    /// the repeat still has to be the right one.
+    pub(crate) fn check_token_of_abandoned(&self, x: &Execution<'_>) -> Result<()> {
+        let Some(token) = x.resume_token else { return Ok(()) };
+        let question = self.query(|db| find_where(db, "token = ?", [token]))?;
+        if question.is_some_and(|question| self.belongs(&question, x)) {
+            return Ok(());
+        }
+        refuse(Code::InvalidRequest, "resume_token belongs to another call.")
+    }
+}
+
+fn cancelled() -> Refusal {
+    Refusal::new(Code::UserCancelled, "The user did not agree.")
+}
+
+impl Provider {
+    /// What the user decides in our own UI. The first decision stands; after the validity nothing happens. False if
+    /// there is no such question.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub fn decide(&self, question: i64, decision: Decision) -> Result<bool> {
+        let switches = &self.setup.switches;
+        let now_ms = self.setup.store.now_ms();
+        self.transaction(|db| {
+            let Some(asked) = find_where(db, "id = ?", [question])? else { return Ok(false) };
+            if asked.state != "pending" || now_ms >= asked.expires_ms {
+                return Ok(true);
+            }
+            let agreed = decision == Decision::Approve || switches.broken(Fault::DenialForgotten);
+            if decision == Decision::Dismiss && switches.leeway(Leeway::DismissLeavesPending) {
+                return Ok(true);
+            }
+            if agreed {
+                set_state(db, question, "approved", asked.expires_ms)?;
+                for scope in serde_json::from_str::<Vec<String>>(&asked.scopes)? {
+                    authorize::grant(db, &asked.identity, &scope, None)?;
+                }
+                return Ok(true);
+            }
+            // A "no" is remembered as long as a result would be: asking again does not turn it into a "yes".
+            set_state(db, question, "denied", now_ms.saturating_add(RETENTION_MS))?;
+            let (uid, is_write): (i64, bool) = db
+                .prepare_cached("SELECT uid, is_write FROM confirmations WHERE id = ?")?
+                .query_row([question], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            if is_write && record::find(db, uid, &asked.request_id)?.is_none() {
+                // For a write it is the terminal result of the execution (§6).
+                let record = Record {
+                    uid,
+                    request_id: asked.request_id,
+                    tool: asked.tool,
+                    args_sha256: asked.args_sha256,
+                    arrived_ms: now_ms,
+                    state: State::Reserved,
+                    outcome: None,
+                    operation_id: None,
+                    args: None,
+                    held: false,
+                };
+                record::insert(db, &record)?;
+                record::settle(db, uid, &record.request_id, State::Ended, &Outcome::Error(cancelled()))?;
+            }
+            Ok(true)
+        })
+    }
+
+    /// What the confirmation shows; nothing if there is no such question.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub fn shown(&self, question: i64) -> Result<Option<Vec<String>>> {
+        let sql = "SELECT texts FROM confirmations WHERE id = ?";
+        let texts: Option<String> =
+            self.query(|db| Ok(db.prepare_cached(sql)?.query_row([question], |row| row.get(0)).optional()?))?;
+        Ok(texts.as_deref().map(serde_json::from_str).transpose()?)
+    }
+}
+
+fn set_state(db: &Connection, id: i64, state: &str, expires_ms: i64) -> Result<()> {
+    let sql = "UPDATE confirmations SET state = ?, expires_ms = ? WHERE id = ?";
+    db.prepare_cached(sql)?.execute(params![state, expires_ms, id])?;
+    Ok(())
+}

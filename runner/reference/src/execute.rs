@@ -1,0 +1,452 @@
+//! `execute_tool`: the order of checks, the one executor, the effect (§4.1, §4.2, §6). The main function is
+//! `Call::execute_tool`.
+//!
+//! The order is ours (the text leaves it free) and goes from what costs and tells least to what costs and tells most:
+//!
+//! 1. the envelope: `request_id`, `deadline_at_ms`, `tool_name`, `args` and their size;
+//! 2. the tool: existing and not hidden;
+//! 3. scopes, so that nobody learns a stored result without them;
+//! 4. for a write the record of its `request_id`: a repeat ends here, whatever its deadline;
+//! 5. arguments against schema and business rules, the deadline;
+//! 6. the user, where the tool or these arguments need one;
+//! 7. for a write the reservation, and then the effect and its result in one transaction.
+
+use crate::application::Work;
+use crate::audit::Trail;
+use crate::catalogue::{Catalogue, Tool};
+use crate::confirm::{Consent, Ticket};
+use crate::envelope::{self, Code, Refusal, key, refuse};
+use crate::error::{Error, Result};
+use crate::limits::{MAX_ARGS_LEVEL, MAX_REQUEST_BYTES, POLL_AFTER_MS};
+use crate::lock;
+use crate::provider::{Call, CrashPoint, Key, Provider};
+use crate::record::{self, Outcome, Record, State};
+use crate::session::{Capability, Session, random_name};
+use crate::switches::{Fault, Leeway};
+use cetp_vectors::bundle::{Bundle, Text, Value};
+use cetp_vectors::json::{Limits, parse};
+use rusqlite::Connection;
+use serde_json::{Value as Json, json};
+use sha2::{Digest, Sha256};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A checked request to execute a tool.
+pub(crate) struct Execution<'r> {
+    pub session: &'r Session,
+    pub tool: &'r Tool,
+    pub uid: i64,
+    pub request_id: &'r str,
+    pub deadline_ms: i64,
+    pub args_text: &'r str,
+    /// Of the bytes as they came: §4.3 and §6 bind to them, not to what they mean.
+    pub args_sha256: [u8; 32],
+    pub resume_token: Option<&'r str>,
+}
+
+impl Execution<'_> {
+    pub fn work<'w>(&'w self, args: &'w Json) -> Work<'w> {
+        Work { tool: &self.tool.name, request_id: self.request_id, args }
+    }
+
+    fn key(&self) -> Key {
+        (self.uid, self.request_id.to_owned())
+    }
+
+    fn echo(&self) -> Option<Value> {
+        Some(Value::string(self.request_id))
+    }
+}
+
+/// What is known of a `request_id`.
+enum Seen {
+    /// Nothing: this is a new execution.
+    Nothing,
+    /// Another thread is executing it now.
+    Busy,
+    /// It was reserved by a process that died before the effect. The reservation stands, the confirmation with it.
+    Abandoned,
+    /// It has ended, or goes on as an operation.
+    Known(Box<Record>),
+}
+
+/// The right to execute; while it is held no other thread of this process does.
+struct Claim<'p> {
+    provider: &'p Provider,
+    key: Key,
+    operation: Option<Background>,
+}
+
+/// The operation that a new execution becomes.
+struct Background {
+    operation_id: String,
+    /// Whether it waits for somebody outside.
+    held: bool,
+}
+
+impl<'p> Claim<'p> {
+    fn take(provider: &'p Provider, key: Key, operation: Option<Background>) -> Claim<'p> {
+        lock(&provider.executing).insert(key.clone());
+        Claim { provider, key, operation }
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        lock(&self.provider.executing).remove(&self.key);
+        self.provider.setup.bell.ring();
+    }
+}
+
+impl Call<'_> {
+    /// `execute_tool` (§4.1), with its line in the audit (§7.2).
+    pub(crate) fn execute_tool(&self, session: &Session, extras: &Bundle) -> Result<Bundle> {
+        let mut trail = Trail::default();
+        let reply = self.execute(session, extras, &mut trail);
+        self.record_audit(trail, extras, &reply)?;
+        reply
+    }
+
+    fn execute(&self, session: &Session, extras: &Bundle, trail: &mut Trail) -> Result<Bundle> {
+        let request_id = envelope::request_id(extras)?;
+        let deadline_ms = envelope::deadline(extras)?;
+        let resume_token = envelope::optional_string(extras, key::RESUME_TOKEN)?;
+        let catalogue = self.provider.catalogue();
+        let tool = self.find_tool(&catalogue, envelope::string(extras, key::TOOL_NAME)?)?;
+        trail.tool = Some(tool.name.clone());
+        let args_text = self.args_text(extras)?;
+        let x = Execution {
+            session,
+            tool,
+            uid: self.caller.uid,
+            request_id,
+            deadline_ms,
+            args_text,
+            args_sha256: Sha256::digest(args_text).into(),
+            resume_token,
+        };
+        if tool.writes { self.write(&x, trail) } else { self.read(&x, trail) }
+    }
+
+    /// §5: a tool that does not exist and one that is hidden are answered alike.
+    pub(crate) fn find_tool<'c>(&self, catalogue: &'c Catalogue, name: &str) -> Result<&'c Tool> {
+        if self.broken(Fault::HiddenDenied) && catalogue.find_hidden(name).is_some_and(|tool| tool.hidden) {
+            return refuse(Code::InvalidArgs, "This tool cannot be used.");
+        }
+        catalogue.find(name).ok_or_else(|| Refusal::new(Code::ToolNotFound, "There is no such tool.").into())
+    }
+
+    /// `args` within its size, which is counted in UTF-8 bytes (§4.1).
+    pub(crate) fn args_text<'b>(&self, extras: &'b Bundle) -> Result<&'b str> {
+        let text = match envelope::get(extras, key::ARGS) {
+            Some(Value::String(Text::Unicode(text))) => text,
+            Some(Value::String(Text::Utf16(_))) => return refuse(Code::InvalidArgs, "args is not valid Unicode."),
+            Some(_) => return refuse(Code::InvalidRequest, "args is no String."),
+            None => return refuse(Code::InvalidRequest, "args is missing."),
+        };
+        let size = if self.broken(Fault::SizeInCharacters) { text.chars().count() } else { text.len() };
+        if size > MAX_REQUEST_BYTES {
+            return refuse(Code::InvalidRequest, format!("args is longer than {MAX_REQUEST_BYTES} bytes."));
+        }
+        Ok(text)
+    }
+
+    /// §5: a JSON object that conforms to `input_schema`; §7.3: and to the business rules, which no schema says.
+    pub(crate) fn arguments(&self, tool: &Tool, request_id: &str, text: &str) -> Result<Json> {
+        // Strict: of two members of one name nobody can say which the caller meant (§7.3).
+        let limits = Limits { max_level: MAX_ARGS_LEVEL, ..Limits::TEXT };
+        let args = parse(text.as_bytes(), limits)
+            .map_err(|_| Refusal::new(Code::InvalidArgs, "The arguments are not JSON, or nested too deeply."))?;
+        if !args.is_object() || !tool.input.is_valid(&args) {
+            return refuse(Code::InvalidArgs, "The arguments do not fit the tool's input schema.");
+        }
+        let work = Work { tool: &tool.name, request_id, args: &args };
+        self.provider.setup.application.check(work)?;
+        Ok(args)
+    }
+
+    fn read(&self, x: &Execution<'_>, trail: &mut Trail) -> Result<Bundle> {
+        let missing = self.missing_scopes(x.tool)?;
+        let args = self.arguments(x.tool, x.request_id, x.args_text)?;
+        if !self.leeway(Leeway::ReadsIgnoreDeadline) {
+            self.check_deadline(x)?;
+        }
+        trail.decision = Some("allowed");
+        match self.consent(x, &args, &missing)? {
+            Consent::Given(None) | Consent::Overtaken => {}
+            Consent::Given(Some(ticket)) => {
+                trail.decision = Some("confirmed");
+                self.spend(ticket)?;
+            }
+            Consent::Withheld(refusal) => return Err(refusal.into()),
+        }
+        self.point("read.before")?;
+        // Not deduplicated (§6): computed again each time.
+        let value = self.query(|db| self.provider.perform(db, x.tool, x.work(&args)))?;
+        self.present(x.session, x.echo(), &value)
+    }
+
+    fn write(&self, x: &Execution<'_>, trail: &mut Trail) -> Result<Bundle> {
+        let missing = self.missing_scopes(x.tool)?;
+        let (args, claim) = loop {
+            if self.leeway(Leeway::DeadlineFirst) {
+                self.check_deadline(x)?;
+            }
+            self.point("record.before")?;
+            let seen = if missing.is_empty() { self.query(|db| self.look(db, x))? } else { Seen::Nothing };
+            self.point("record.after")?;
+            let abandoned = match seen {
+                Seen::Known(record) => {
+                    trail.decision = Some("repeated");
+                    return self.repeat(x, *record);
+                }
+                Seen::Busy => {
+                    let key = x.key();
+                    self.wait(&mut || !lock(&self.provider.executing).contains(&key))?;
+                    continue;
+                }
+                Seen::Abandoned => true,
+                Seen::Nothing => false,
+            };
+            let args = self.arguments(x.tool, x.request_id, x.args_text)?;
+            // §4.1: before the side effect begins. A repeat was answered above: it begins nothing.
+            if !self.broken(Fault::DeadlineIgnored) {
+                self.check_deadline(x)?;
+            }
+            let ticket = if abandoned {
+                self.check_token_of_abandoned(x)?;
+                None
+            } else {
+                self.check_background(x)?;
+                match self.consent(x, &args, &missing)? {
+                    Consent::Given(ticket) => ticket,
+                    Consent::Withheld(refusal) => return Err(refusal.into()),
+                    Consent::Overtaken => continue,
+                }
+            };
+            trail.decision = Some(if ticket.is_some() { "confirmed" } else { "allowed" });
+            self.point("reserve.before")?;
+            // Another thread may have come first since we looked: then look again.
+            if let Some(claim) = self.claim(x, &args, ticket, abandoned)? {
+                break (args, claim);
+            }
+        };
+        self.provider.crash_point(CrashPoint::AfterReserve, &x.tool.name)?;
+        self.point("reserve.after")?;
+        if let Some(Background { operation_id, held }) = &claim.operation {
+            if !held {
+                self.provider.run_in_background(self.schedule, operation_id)?;
+                self.await_crash(x, operation_id)?;
+            }
+            return Ok(accepted(x, operation_id));
+        }
+        let value = self.effect(x, &args)?;
+        self.provider.crash_point(CrashPoint::AfterCommit, &x.tool.name)?;
+        self.point("effect.after")?;
+        drop(claim);
+        self.present(x.session, x.echo(), &value)
+    }
+
+    /// Where a control has ordered the work to crash, whether this reply gets out before it is not left to chance.
+    fn await_crash(&self, x: &Execution<'_>, operation_id: &str) -> Result<()> {
+        let due = || self.provider.crash_is_due(CrashPoint::AfterCommit, &x.tool.name);
+        if !due() {
+            return Ok(());
+        }
+        // Work that fails has no effect to crash after.
+        let ended = || {
+            self.query(|db| record::find_operation(db, operation_id))
+                .is_ok_and(|record| record.is_none_or(|record| record.state == State::Ended))
+        };
+        self.wait(&mut || !due() || ended())
+    }
+
+    fn check_deadline(&self, x: &Execution<'_>) -> Result<()> {
+        if self.now_ms() < x.deadline_ms {
+            return Ok(());
+        }
+        refuse(Code::DeadlineExceeded, "The deadline has passed; query the same request_id before trying again.")
+    }
+
+    /// What the record says of this `request_id` (§6).
+    fn look(&self, db: &Connection, x: &Execution<'_>) -> Result<Seen> {
+        if self.broken(Fault::NotDeduplicated) || (x.tool.idempotent && self.broken(Fault::IdempotentNotDeduplicated)) {
+            return Ok(Seen::Nothing);
+        }
+        let mut uid = x.uid;
+        if self.broken(Fault::UidNotInKey) {
+            uid = record::any_uid_of(db, x.request_id)?.unwrap_or(uid);
+        }
+        let Some(record) = record::find(db, uid, x.request_id)? else { return Ok(Seen::Nothing) };
+        if record.is_expired(self.now_ms()) {
+            return Ok(Seen::Nothing);
+        }
+        // The record is bound to the tool and to the args bytes.
+        let same = record.tool == x.tool.name && record.args_sha256 == x.args_sha256;
+        if !same && !self.broken(Fault::OtherArgsRepeat) {
+            return refuse(Code::InvalidRequest, "This request_id belongs to another execution.");
+        }
+        if record.state != State::Reserved {
+            return Ok(Seen::Known(Box::new(record)));
+        }
+        if lock(&self.provider.executing).contains(&x.key()) {
+            return Ok(Seen::Busy);
+        }
+        if self.broken(Fault::ReservationStuck) {
+            return refuse(Code::Unavailable, "This execution is under way.");
+        }
+        Ok(Seen::Abandoned)
+    }
+
+    /// Whether nothing is recorded of this execution.
+    pub(crate) fn is_new(&self, db: &Connection, x: &Execution<'_>) -> Result<bool> {
+        Ok(matches!(self.look(db, x)?, Seen::Nothing))
+    }
+
+    /// Reserves the execution for this thread, and spends the confirmation in the same transaction: nothing that was
+    /// confirmed once can be executed twice, and nothing that is reserved needs to be confirmed again.
+    ///
+    /// `None` means that the record is not what it was when we looked.
+    fn claim(
+        &self,
+        x: &Execution<'_>,
+        args: &Json,
+        ticket: Option<Ticket>,
+        abandoned: bool,
+    ) -> Result<Option<Claim<'_>>> {
+        let mut operation = None;
+        if !abandoned && self.runs_in_background(x) {
+            let held = self.provider.setup.application.waits(x.work(args));
+            operation = Some(Background { operation_id: random_name("op_")?, held });
+        }
+        if self.broken(Fault::ReservesLate) {
+            return Ok(Some(Claim::take(self.provider, x.key(), operation)));
+        }
+        let now_ms = self.now_ms();
+        let purge = self.provider.purge_is_due(now_ms);
+        self.transaction(|db| {
+            if purge {
+                record::purge(db, now_ms)?;
+            }
+            match self.look(db, x)? {
+                Seen::Abandoned if abandoned => {}
+                Seen::Nothing if !abandoned && self.spend_in(db, ticket)? => {
+                    record::insert(db, &x.record(now_ms, operation.as_ref()))?;
+                }
+                _ => return Ok(None),
+            }
+            Ok(Some(Claim::take(self.provider, x.key(), operation)))
+        })
+    }
+
+    /// The effect and its result, both or neither: after this the execution is finished whether or not anybody hears of
+    /// it (§6, §10).
+    fn effect(&self, x: &Execution<'_>, args: &Json) -> Result<String> {
+        self.point("effect.before")?;
+        if self.broken(Fault::ReservesLate) {
+            self.query(|db| record::insert(db, &x.record(self.now_ms(), None)))?;
+        }
+        let settle = |db: &Connection, outcome| record::settle(db, x.uid, x.request_id, State::Ended, &outcome);
+        if self.broken(Fault::ResultStoredLater) {
+            let value = self.transaction(|db| self.provider.perform(db, x.tool, x.work(args)))?;
+            self.provider.crash_point(CrashPoint::AfterCommit, &x.tool.name)?;
+            self.point("result.before")?;
+            self.query(|db| settle(db, Outcome::Value(value.clone())))?;
+            return Ok(value);
+        }
+        let done = self.transaction(|db| {
+            let value = self.provider.perform(db, x.tool, x.work(args))?;
+            settle(db, Outcome::Value(value.clone()))?;
+            Ok(value)
+        });
+        if let Err(Error::Refused(refusal)) = &done {
+            // A failure that may be tried again leaves no record; a definite one is the terminal result.
+            self.query(|db| match refusal.retryable {
+                true => record::forget(db, x.uid, x.request_id),
+                false => settle(db, Outcome::Error((**refusal).clone())),
+            })?;
+        }
+        done
+    }
+
+    /// The answer to a repeat (§6): the same operation, or the same terminal result.
+    fn repeat(&self, x: &Execution<'_>, record: Record) -> Result<Bundle> {
+        // A committed operation has an outcome, but has not ended.
+        let ended = if record.state == State::Ended { record.outcome } else { None };
+        if let Some(operation_id) = &record.operation_id
+            && self.can(x.session, Capability::AsyncOperations)
+            && !(ended.is_some() && self.leeway(Leeway::RepeatGivesResult))
+        {
+            return Ok(accepted(x, operation_id));
+        }
+        match ended {
+            Some(Outcome::Value(value)) => self.present(x.session, x.echo(), &value),
+            Some(Outcome::Error(refusal)) => Err(refusal.into()),
+            Some(Outcome::Cancelled) => refuse(Code::Cancelled, "The operation was cancelled."),
+            // §2.3: a session that did not negotiate operations gets none.
+            None => refuse(Code::UnsupportedCapability, "This execution goes on as an operation."),
+        }
+    }
+
+    /// §3.4: an operation is had only where async_operations was negotiated; elsewhere such a tool is synchronous.
+    fn runs_in_background(&self, x: &Execution<'_>) -> bool {
+        x.tool.may_run_in_background && self.can(x.session, Capability::AsyncOperations)
+    }
+
+    fn check_background(&self, x: &Execution<'_>) -> Result<()> {
+        if !x.tool.may_run_in_background || self.can(x.session, Capability::AsyncOperations) {
+            return Ok(());
+        }
+        if self.leeway(Leeway::JobHiddenWithoutAsync) {
+            return refuse(Code::ToolNotFound, "There is no such tool.");
+        }
+        if self.leeway(Leeway::JobUnsupportedWithoutAsync) {
+            return refuse(Code::UnsupportedCapability, "This tool needs async_operations.");
+        }
+        Ok(())
+    }
+}
+
+impl Execution<'_> {
+    fn record(&self, arrived_ms: i64, operation: Option<&Background>) -> Record {
+        Record {
+            uid: self.uid,
+            request_id: self.request_id.to_owned(),
+            tool: self.tool.name.clone(),
+            args_sha256: self.args_sha256,
+            arrived_ms,
+            state: if operation.is_some() { State::Queued } else { State::Reserved },
+            outcome: None,
+            operation_id: operation.map(|operation| operation.operation_id.clone()),
+            args: operation.map(|_| self.args_text.to_owned()),
+            held: operation.is_some_and(|operation| operation.held),
+        }
+    }
+}
+
+fn accepted(x: &Execution<'_>, operation_id: &str) -> Bundle {
+    let data = json!({ "operation_id": operation_id, "poll_after_ms": POLL_AFTER_MS });
+    envelope::accepted(x.echo(), data.to_string())
+}
+
+impl Provider {
+    /// Runs the tool and validates what it returns (§4.2). §5: an exception, and a value that breaks `output_schema`,
+    /// are INTERNAL_ERROR; what they say stays here.
+    pub(crate) fn perform(&self, db: &Connection, tool: &Tool, work: Work<'_>) -> Result<String> {
+        let application = &self.setup.application;
+        let value = match catch_unwind(AssertUnwindSafe(|| application.perform(db, work))) {
+            Ok(value) => value?,
+            Err(panic) => {
+                let said = panic.downcast_ref::<&str>().copied().unwrap_or_default().to_owned();
+                if self.broken(Fault::ExceptionCrosses) {
+                    return Err(Error::Thrown(said));
+                }
+                let told = if self.broken(Fault::ExceptionTold) { said } else { "The tool failed.".to_owned() };
+                return refuse(Code::InternalError, told);
+            }
+        };
+        if !tool.output.is_valid(&value) && !self.broken(Fault::OutputUnchecked) {
+            return refuse(Code::InternalError, "The tool failed.");
+        }
+        Ok(value.to_string())
+    }
+}

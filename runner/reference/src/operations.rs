@@ -1,0 +1,253 @@
+//! Operations: background work, polling, cancelling, and going on after a restart (§4.4). The main functions are
+//! `Call::get_operation`, `Call::cancel_operation` and [`Provider::move_operation`].
+//!
+//! Whoever changes an operation does so in one transaction that first looks where it is. Cancelling and committing
+//! therefore cannot both win, and an end is never taken back.
+
+use crate::application::Work;
+use crate::audit;
+use crate::envelope::{self, Code, Refusal, key, refuse};
+use crate::error::{Error, Result};
+use crate::limits::POLL_AFTER_MS;
+use crate::provider::{Call, CrashPoint, Provider};
+use crate::record::{self, Outcome, Record, State};
+use crate::schedule::Schedule;
+use crate::session::Session;
+use crate::switches::Fault;
+use cetp_vectors::bundle::Bundle;
+use rusqlite::Connection;
+use serde_json::json;
+use std::sync::Arc;
+use std::thread;
+
+/// How an operation is moved on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It begins.
+    Run,
+    /// It has its effect and does not end yet.
+    Commit,
+    /// It ends with its effect.
+    Succeed,
+    /// It ends without an effect.
+    Fail,
+}
+
+/// What became of moving an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moved {
+    /// It is where it was to go, or had ended before.
+    Yes,
+    /// It cannot go there: what is committed does not fail.
+    No,
+    /// There is none of that name.
+    Unknown,
+}
+
+impl Call<'_> {
+    /// `get_operation`.
+    pub(crate) fn get_operation(&self, session: &Session, extras: &Bundle) -> Result<Bundle> {
+        envelope::deadline(extras)?;
+        let request_id = envelope::request_id(extras)?;
+        self.point("poll.before")?;
+        let record = self.query(|db| self.operation(db, request_id, extras))?;
+        let id = record.operation_id.unwrap_or_default();
+        let state = |state: &str| json!({ "operation_id": id, "state": state });
+        let waiting = |state: &str, progress| json!({ "operation_id": id, "state": state, "progress": progress, "poll_after_ms": POLL_AFTER_MS });
+        let (data, result_fd) = match (record.state, record.outcome) {
+            (State::Queued, _) => {
+                (waiting("queued", json!({ "current": 0, "total": 1, "message": "Waiting" })).to_string(), None)
+            }
+            (State::Ended, Some(Outcome::Value(value))) => {
+                let wrap = |result: &str| format!(r#"{{"operation_id":"{id}","state":"succeeded","result":{result}}}"#);
+                self.carry(session, &value, &wrap)?
+            }
+            (State::Ended, Some(Outcome::Error(refusal))) => {
+                let mut data = state("failed");
+                data["error"] = refusal.to_json();
+                (data.to_string(), None)
+            }
+            (State::Ended, _) => (state("cancelled").to_string(), None),
+            // The effect of a committed operation is there, and yet it has not ended: it runs. Progress is for people and
+            // does not tell (§4.4).
+            (at, _) => {
+                let current = i32::from(at == State::Committed);
+                let progress = json!({ "current": current, "total": 1, "message": "Working" });
+                (waiting("running", progress).to_string(), None)
+            }
+        };
+        let mut reply = envelope::success(envelope::echo(extras), data);
+        if let Some(fd) = result_fd {
+            reply = reply.with(key::RESULT_FD, fd);
+        }
+        Ok(reply)
+    }
+
+    /// `cancel_operation`. Here the work is asked to stop in the same transaction that finds it has had no effect yet, so
+    /// the next poll says `cancelled`; the reply promises no more than that the request was taken.
+    pub(crate) fn cancel_operation(&self, _session: &Session, extras: &Bundle) -> Result<Bundle> {
+        envelope::deadline(extras)?;
+        let request_id = envelope::request_id(extras)?;
+        self.point("cancel.before")?;
+        let record = self.transaction(|db| {
+            let record = self.operation(db, request_id, extras)?;
+            let without_effect = matches!(record.state, State::Queued | State::Running)
+                || (record.state == State::Committed && self.broken(Fault::CancelAfterCommit));
+            // Cancelling again is answered as the first time: the reply may have been lost.
+            let again = matches!(record.outcome, Some(Outcome::Cancelled));
+            if !without_effect && !again {
+                return refuse(Code::Conflict, "The operation can no longer be cancelled.");
+            }
+            if without_effect {
+                self.provider.end(db, &record, &Outcome::Cancelled)?;
+            }
+            Ok(record)
+        })?;
+        self.point("cancel.after")?;
+        let data = json!({ "operation_id": record.operation_id, "state": "cancellation_requested" });
+        Ok(envelope::success(envelope::echo(extras), data.to_string()))
+    }
+
+    /// The operation that a request names. One of another UID, one of another execution and one that never existed are
+    /// answered alike, so that the answer tells nothing (§4.1, §4.4).
+    fn operation(&self, db: &Connection, request_id: &str, extras: &Bundle) -> Result<Record> {
+        let operation_id = envelope::string(extras, key::OPERATION_ID)?;
+        let of_caller = |record: &Record| {
+            record.request_id == request_id && (record.uid == self.caller.uid || self.broken(Fault::OperationOfAnyUid))
+        };
+        let Some(record) = record::find_operation(db, operation_id)?.filter(of_caller) else {
+            return refuse(Code::InvalidRequest, "There is no such operation.");
+        };
+        if record.is_expired(self.now_ms()) {
+            return refuse(Code::ResultExpired, "The operation and its result are no longer kept.");
+        }
+        Ok(record)
+    }
+}
+
+impl Provider {
+    /// Leaves an operation to a thread of its own.
+    pub(crate) fn run_in_background(self: &Arc<Provider>, schedule: &dyn Schedule, operation_id: &str) -> Result<()> {
+        let (provider, schedule, id) = (Arc::clone(self), schedule.fork(), operation_id.to_owned());
+        let work = move || {
+            // Nobody listens to the end of it: what went wrong shows in the operation, or, if the process died, in its
+            // going on after the restart.
+            let _ = provider
+                .point(&*schedule, "operation.before")
+                .and_then(|()| provider.move_operation(&*schedule, &id, Step::Run))
+                .and_then(|_| provider.move_operation(&*schedule, &id, Step::Succeed));
+        };
+        thread::Builder::new().name("operation".to_owned()).spawn(work)?;
+        Ok(())
+    }
+
+    /// Moves an operation on.
+    ///
+    /// # Errors
+    /// The process died, or the store fails.
+    pub fn move_operation(&self, schedule: &dyn Schedule, operation_id: &str, step: Step) -> Result<Moved> {
+        self.point(schedule, "operation.move")?;
+        let moved = match self.transaction(|db| self.move_in(db, operation_id, step)) {
+            // The tool failed and the transaction was rolled back: there is no effect, and that is how it ends.
+            Err(Error::Refused(refusal)) => self.transaction(|db| {
+                match record::find_operation(db, operation_id)? {
+                    Some(record) if matches!(record.state, State::Queued | State::Running) => {
+                        self.end(db, &record, &Outcome::Error(*refusal))?;
+                    }
+                    _ => {}
+                }
+                Ok(Moves::WithoutEffect)
+            }),
+            moved => moved,
+        }?;
+        if let Moves::WithEffect(tool) = &moved {
+            self.crash_point(CrashPoint::AfterCommit, tool)?;
+        }
+        self.setup.bell.ring();
+        self.point(schedule, "operation.moved")?;
+        Ok(match moved {
+            Moves::WithEffect(_) | Moves::WithoutEffect => Moved::Yes,
+            Moves::Not => Moved::No,
+            Moves::Unknown => Moved::Unknown,
+        })
+    }
+
+    fn move_in(&self, db: &Connection, operation_id: &str, step: Step) -> Result<Moves> {
+        let Some(record) = record::find_operation(db, operation_id)? else { return Ok(Moves::Unknown) };
+        match (record.state, step) {
+            (State::Ended, Step::Commit | Step::Succeed)
+                if record.outcome == Some(Outcome::Cancelled) && self.broken(Fault::CancelledYetRuns) =>
+            {
+                self.effect_of(db, &record)?;
+            }
+            (State::Reserved | State::Ended | State::Expired, _) => {}
+            (State::Queued | State::Running, Step::Run) => {
+                record::advance(db, record.uid, &record.request_id, State::Running)?;
+            }
+            (State::Queued | State::Running, Step::Commit) => {
+                let value = self.effect_of(db, &record)?;
+                let outcome = Outcome::Value(value);
+                record::settle(db, record.uid, &record.request_id, State::Committed, &outcome)?;
+                return Ok(Moves::WithEffect(record.tool));
+            }
+            (State::Queued | State::Running, Step::Succeed) => {
+                // The effect and the end in one transaction: a process that dies here leaves both or neither.
+                let value = self.effect_of(db, &record)?;
+                self.end(db, &record, &Outcome::Value(value))?;
+                return Ok(Moves::WithEffect(record.tool));
+            }
+            (State::Queued | State::Running, Step::Fail) => {
+                let refusal = Refusal::new(Code::Conflict, "The work could not be done.");
+                self.end(db, &record, &Outcome::Error(refusal))?;
+            }
+            (State::Committed, Step::Run | Step::Commit) => {}
+            (State::Committed, Step::Succeed) => self.end_committed(db, &record)?,
+            (State::Committed, Step::Fail) => return Ok(Moves::Not),
+        }
+        Ok(Moves::WithoutEffect)
+    }
+
+    fn effect_of(&self, db: &Connection, record: &Record) -> Result<String> {
+        let catalogue = self.catalogue();
+        let tool = catalogue.find_hidden(&record.tool).ok_or_else(|| Error::lost("the operation's tool"))?;
+        let args = record.args.as_deref().ok_or_else(|| Error::lost("the operation's args"))?;
+        let args = cetp_vectors::json::parse_text(args).map_err(|_| Error::lost("the operation's args"))?;
+        self.perform(db, tool, Work { tool: &tool.name, request_id: &record.request_id, args: &args })
+    }
+
+    fn end(&self, db: &Connection, record: &Record, outcome: &Outcome) -> Result<()> {
+        record::settle(db, record.uid, &record.request_id, State::Ended, outcome)?;
+        audit::operation_ended(db, record, outcome)
+    }
+
+    fn end_committed(&self, db: &Connection, record: &Record) -> Result<()> {
+        match &record.outcome {
+            Some(outcome) => self.end(db, record, outcome),
+            None => Err(Error::lost("the outcome of a committed operation")),
+        }
+    }
+
+    /// Goes on where an earlier process stopped (§4.4): what was committed has succeeded, what works by itself works on,
+    /// what waits for somebody still waits. Synchronous executions that were left are taken up by their repetition.
+    pub(crate) fn recover_operations(self: &Arc<Provider>, schedule: &dyn Schedule) -> Result<()> {
+        if self.broken(Fault::ReservationsInMemory) {
+            self.query(|db| Ok(db.prepare_cached("DELETE FROM executions")?.execute([])?))?;
+        }
+        for record in self.query(record::unfinished_operations)? {
+            match &record.operation_id {
+                _ if record.state == State::Committed => self.transaction(|db| self.end_committed(db, &record))?,
+                Some(operation_id) if !record.held => self.run_in_background(schedule, operation_id)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// [`Moved`], with the tool whose effect was committed.
+enum Moves {
+    WithEffect(String),
+    WithoutEffect,
+    Not,
+    Unknown,
+}

@@ -1,0 +1,352 @@
+//! One life of the provider's process, and one call from its entry to its reply. The main type is [`Provider`].
+//!
+//! What a `Provider` holds itself is volatile: sessions, open descriptors, who is executing what. What must survive is in
+//! the [`Store`], which outlives it. A call that runs when its provider dies stops at its next store access or point and
+//! has no further effect.
+
+use crate::application::Application;
+use crate::caller::Caller;
+use crate::catalogue::Catalogue;
+use crate::distort;
+use crate::envelope::{self, Code, Refusal, key, refuse};
+use crate::error::{Error, Result};
+use crate::limits::PURGE_EVERY_MS;
+use crate::lock;
+use crate::results::Files;
+use crate::schedule::{Bell, Schedule};
+use crate::session::{Capabilities, Capability, Session, Sessions};
+use crate::store::Store;
+use crate::switches::{Fault, Leeway, Switches};
+use cetp_vectors::bundle::{Bundle, Value};
+use rusqlite::Connection;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+/// What does not change from one life of the process to the next.
+pub struct Setup {
+    /// The app behind the provider.
+    pub application: Arc<dyn Application>,
+    /// What is durable.
+    pub store: Store,
+    /// Whether the provider speaks v1 beside v2 (§8).
+    pub v1: bool,
+    /// The optional capabilities that it was built with.
+    pub capabilities: Capabilities,
+    /// How it is broken or bent; empty for a conforming provider.
+    pub switches: Switches,
+    /// Ends the process at a crash point; the default only marks it dead.
+    pub end_process: Option<fn()>,
+    /// Rings whenever a waiting call should look again.
+    pub bell: Arc<Bell>,
+    catalogues: Mutex<HashMap<String, Arc<Catalogue>>>,
+    purged_ms: AtomicI64,
+}
+
+impl Setup {
+    /// A setup for an app, over an opened store.
+    pub fn new(
+        application: Arc<dyn Application>,
+        store: Store,
+        v1: bool,
+        capabilities: Capabilities,
+        switches: Switches,
+    ) -> Setup {
+        Setup {
+            application,
+            store,
+            v1,
+            capabilities,
+            switches,
+            end_process: None,
+            bell: Arc::default(),
+            catalogues: Mutex::default(),
+            purged_ms: AtomicI64::new(i64::MIN),
+        }
+    }
+
+    /// The catalogue of the app's present edition; each edition is compiled once.
+    pub(crate) fn present_catalogue(&self) -> Result<Arc<Catalogue>> {
+        let edition = self.store.query(|db| self.application.edition(db))?;
+        let mut catalogues = lock(&self.catalogues);
+        if let Some(catalogue) = catalogues.get(&edition) {
+            return Ok(Arc::clone(catalogue));
+        }
+        let built = Catalogue::build(&*self.application, &edition, self.capabilities, &self.switches)?;
+        let catalogue = Arc::new(built);
+        catalogues.insert(edition, Arc::clone(&catalogue));
+        Ok(catalogue)
+    }
+}
+
+/// A place at which a control can make the process die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CrashPoint {
+    /// The execution is reserved and has had no effect.
+    AfterReserve,
+    /// The effect and its result are committed and the caller knows nothing of it.
+    AfterCommit,
+}
+
+/// A logical execution within the provider (§6): UID and request_id.
+pub(crate) type Key = (i64, String);
+
+/// A running provider.
+pub struct Provider {
+    pub(crate) setup: Arc<Setup>,
+    alive: AtomicBool,
+    pub(crate) catalogue: RwLock<Arc<Catalogue>>,
+    pub(crate) sessions: Mutex<Sessions>,
+    /// Executions that a thread of this process is working on. A stored reservation that is not among them was left by
+    /// a process that died.
+    pub(crate) executing: Mutex<HashSet<Key>>,
+    pub(crate) files: Mutex<Files>,
+    crashes: Mutex<Vec<(CrashPoint, String)>>,
+    /// What faults remember; a conforming provider has no use for it.
+    pub(crate) fault_memory: Mutex<HashSet<String>>,
+}
+
+/// What a caller sees instead of a Bundle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exception {
+    /// Its class.
+    pub class: &'static str,
+    /// Its message.
+    pub message: String,
+}
+
+impl Exception {
+    /// The provider's process died during the call.
+    pub fn dead_object() -> Exception {
+        Exception { class: "android.os.DeadObjectException", message: String::new() }
+    }
+}
+
+/// One call under way: who calls, in which process, on which schedule. The modules of the protocol add their part to it.
+#[derive(Clone, Copy)]
+pub struct Call<'p> {
+    pub(crate) provider: &'p Arc<Provider>,
+    pub(crate) schedule: &'p dyn Schedule,
+    pub(crate) caller: &'p Caller,
+}
+
+/// How a request is to be read (§4).
+enum Spoken {
+    V1,
+    V2,
+}
+
+impl Provider {
+    /// Starts the process over what the store holds, and goes on with operations that an earlier process left; that work
+    /// follows `schedule`.
+    ///
+    /// # Errors
+    /// The store fails, or the app's tools are not valid.
+    pub fn start(setup: Arc<Setup>, schedule: &dyn Schedule) -> Result<Arc<Provider>> {
+        let catalogue = RwLock::new(setup.present_catalogue()?);
+        let provider = Arc::new(Provider {
+            setup,
+            alive: AtomicBool::new(true),
+            catalogue,
+            sessions: Mutex::default(),
+            executing: Mutex::default(),
+            files: Mutex::default(),
+            crashes: Mutex::default(),
+            fault_memory: Mutex::default(),
+        });
+        provider.recover_operations(schedule)?;
+        Ok(provider)
+    }
+
+    /// Answers one `ContentResolver.call`. `caller` was captured at its entry, before anything else (§7.1).
+    ///
+    /// # Errors
+    /// The process died in the call.
+    pub fn call(
+        self: &Arc<Provider>,
+        schedule: &dyn Schedule,
+        caller: &Caller,
+        method: &str,
+        extras: Option<&Bundle>,
+    ) -> Result<Option<Bundle>, Exception> {
+        let call = Call { provider: self, schedule, caller };
+        let reply = match call.spoken(method, extras) {
+            Ok(Spoken::V1) => call.v1(method, extras),
+            Ok(Spoken::V2) => call.v2(method, extras),
+            Err(error) => call.v2_error(error, extras),
+        };
+        let reply = match reply {
+            // A reply that was ready when the process died does not leave it any more.
+            Ok(bundle) if self.is_alive() => Ok(Some(bundle)),
+            Ok(_) | Err(Error::Died) => Err(Exception::dead_object()),
+            Err(Error::Thrown(message)) => Err(Exception { class: "java.lang.IllegalStateException", message }),
+            // Every other error has become a Bundle.
+            Err(_) => Ok(None),
+        };
+        distort::reply(&self.setup.switches, method, reply)
+    }
+
+    /// Whether this life of the process still lasts.
+    pub fn is_alive(&self) -> bool {
+        self.alive.load(Ordering::SeqCst)
+    }
+
+    /// Ends this life: no transaction of it commits from now on, and whoever waits stops waiting.
+    pub fn kill(&self) {
+        // Inside the store, so that a transaction is either wholly before the death or never.
+        let dead = self.setup.store.query(|_| {
+            self.alive.store(false, Ordering::SeqCst);
+            Ok(())
+        });
+        debug_assert!(dead.is_ok());
+        self.setup.bell.ring();
+    }
+
+    /// Lets the next execution of a tool die at a point.
+    pub fn crash_at(&self, point: CrashPoint, tool: &str) {
+        lock(&self.crashes).push((point, tool.to_owned()));
+    }
+
+    pub(crate) fn crash_point(&self, point: CrashPoint, tool: &str) -> Result<()> {
+        let mut crashes = lock(&self.crashes);
+        let Some(at) = crashes.iter().position(|(p, t)| *p == point && t == tool) else { return Ok(()) };
+        crashes.remove(at);
+        drop(crashes);
+        if let Some(end_process) = self.setup.end_process {
+            end_process();
+        }
+        self.kill();
+        Err(Error::Died)
+    }
+
+    pub(crate) fn crash_is_due(&self, point: CrashPoint, tool: &str) -> bool {
+        lock(&self.crashes).iter().any(|(p, t)| *p == point && t == tool)
+    }
+
+    pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.catalogue.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn broken(&self, fault: Fault) -> bool {
+        self.setup.switches.broken(fault)
+    }
+
+    /// Reads the store, or writes what is one statement.
+    pub(crate) fn query<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.setup.store.query(|db| if self.is_alive() { work(db) } else { Err(Error::Died) })
+    }
+
+    /// Writes to the store: all of it or nothing.
+    pub(crate) fn transaction<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.setup.store.transaction(|db| if self.is_alive() { work(db) } else { Err(Error::Died) })
+    }
+
+    /// A place at which another call may go on instead, or the process may have died.
+    pub(crate) fn point(&self, schedule: &dyn Schedule, name: &'static str) -> Result<()> {
+        schedule.point(name);
+        if self.is_alive() { Ok(()) } else { Err(Error::Died) }
+    }
+
+    /// Whether it is time to remove old rows again.
+    pub(crate) fn purge_is_due(&self, now_ms: i64) -> bool {
+        let last = self.setup.purged_ms.load(Ordering::Relaxed);
+        let due = last == i64::MIN || now_ms.saturating_sub(last).saturating_abs() >= PURGE_EVERY_MS;
+        if due {
+            self.setup.purged_ms.store(now_ms, Ordering::Relaxed);
+        }
+        due
+    }
+}
+
+impl Call<'_> {
+    /// §4: the same method exists in v1 and v2, and `protocol_version` tells them apart. Without it a call to a dual-stack
+    /// provider is v1; anything but the Int 2 is never read as v2.
+    fn spoken(&self, method: &str, extras: Option<&Bundle>) -> Result<Spoken> {
+        if method == "negotiate" {
+            return Ok(Spoken::V2);
+        }
+        match extras.and_then(|extras| envelope::get(extras, key::PROTOCOL_VERSION)) {
+            Some(Value::Int(envelope::VERSION)) => Ok(Spoken::V2),
+            None | Some(Value::Int(1)) if self.provider.setup.v1 => Ok(Spoken::V1),
+            None | Some(Value::Int(_)) => {
+                refuse(Code::UnsupportedVersion, "This provider does not support that protocol version.")
+            }
+            Some(_) => refuse(Code::InvalidRequest, "protocol_version is no Int."),
+        }
+    }
+
+    fn v2(&self, method: &str, extras: Option<&Bundle>) -> Result<Bundle> {
+        let none = Bundle::new();
+        let extras = extras.unwrap_or(&none);
+        self.v2_method(method, extras).or_else(|error| self.v2_error(error, Some(extras)))
+    }
+
+    fn v2_method(&self, method: &str, extras: &Bundle) -> Result<Bundle> {
+        self.arrive()?;
+        if method == "negotiate" {
+            return self.negotiate(extras);
+        }
+        let work: fn(&Self, &Session, &Bundle) -> Result<Bundle> = match method {
+            "get_provider_info" => Self::provider_info,
+            "list_tools" => Self::list_tools,
+            "execute_tool" => Self::execute_tool,
+            "get_operation" => Self::get_operation,
+            "cancel_operation" => Self::cancel_operation,
+            _ => return refuse(Code::MethodNotFound, "There is no such method."),
+        };
+        let session = self.enter_session(extras)?;
+        match method {
+            "get_operation" => self.need(&session, Capability::AsyncOperations)?,
+            "cancel_operation" => self.need(&session, Capability::Cancellation)?,
+            _ => {}
+        }
+        work(self, &session, extras)
+    }
+
+    /// §5: a refusal becomes an error Bundle. What the caller must not learn, such as a failure of the database, becomes
+    /// UNAVAILABLE: the transaction was rolled back, so repeating is right.
+    fn v2_error(&self, error: Error, extras: Option<&Bundle>) -> Result<Bundle> {
+        let refusal = match error {
+            Error::Refused(refusal) => *refusal,
+            Error::Died | Error::Thrown(_) => return Err(error),
+            _ => Refusal::new(Code::Unavailable, "The provider cannot answer at the moment."),
+        };
+        Ok(refusal.to_bundle(extras.and_then(envelope::echo)))
+    }
+
+    /// The entry of a call, v1 or v2.
+    pub(crate) fn arrive(&self) -> Result<()> {
+        self.point("call.entered")?;
+        self.query(|db| self.provider.setup.application.arrives(db, self.caller))
+    }
+
+    pub(crate) fn now_ms(&self) -> i64 {
+        self.provider.setup.store.now_ms()
+    }
+
+    pub(crate) fn broken(&self, fault: Fault) -> bool {
+        self.provider.setup.switches.broken(fault)
+    }
+
+    pub(crate) fn leeway(&self, leeway: Leeway) -> bool {
+        self.provider.setup.switches.leeway(leeway)
+    }
+
+    pub(crate) fn query<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.provider.query(work)
+    }
+
+    pub(crate) fn transaction<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.provider.transaction(work)
+    }
+
+    pub(crate) fn point(&self, name: &'static str) -> Result<()> {
+        self.provider.point(self.schedule, name)
+    }
+
+    /// Blocks until `ready`, or until the process has died.
+    pub(crate) fn wait(&self, ready: &mut dyn FnMut() -> bool) -> Result<()> {
+        self.schedule.wait(&self.provider.setup.bell, &mut || !self.provider.is_alive() || ready());
+        if self.provider.is_alive() { Ok(()) } else { Err(Error::Died) }
+    }
+}
