@@ -32,7 +32,7 @@ fn collect(folder: &Path, name: &str, files: &mut Vec<String>) {
         if entry.path().is_dir() {
             println!("cargo:rerun-if-changed={name}");
             collect(&entry.path(), &name, files);
-        } else {
+        } else if name.ends_with(".json") {
             files.push(name);
         }
     }

@@ -5,7 +5,7 @@
 
 use crate::model::{Claim, Level, RequirementRow, VectorRow, Verdict};
 use cetp_vectors::judge::Outcome;
-use cetp_vectors::ledger::Role;
+use cetp_vectors::ledger::{Requirement, Role, Strength};
 use cetp_vectors::load::Catalogue;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,10 +46,14 @@ pub fn conclude(
             None => level.unselected += 1,
         }
     }
+    for gap in gaps(catalogue, suite, role) {
+        levels.entry(gap.level.clone()).or_insert_with(empty).uncovered.push(gap.id.clone());
+    }
     for level in levels.values_mut() {
         level.verdict = verdict(level);
     }
-    let claims = claims(&levels, suite, suite_version, role);
+    // Other vectors than those that the suite is known for prove whatever their author likes.
+    let claims = if catalogue.is_official() { claims(&levels, suite, suite_version, role) } else { Vec::new() };
     Conclusion { requirements: requirements(catalogue, suite, role, results), levels, claims }
 }
 
@@ -64,7 +68,26 @@ fn empty() -> Level {
         not_applicable: 0,
         errors: 0,
         unselected: 0,
+        uncovered: Vec::new(),
     }
+}
+
+/// Requirements that bind, that vectors should judge, and that no vector of the suite is about.
+pub fn gaps<'c>(catalogue: &'c Catalogue, suite: &str, role: Role) -> Vec<&'c Requirement> {
+    let about: BTreeSet<&String> = catalogue
+        .vectors
+        .iter()
+        .filter(|v| v.suite == suite && v.role == role)
+        .flat_map(|vector| &vector.requirements)
+        .collect();
+    let open = |row: &&Requirement| {
+        row.suite == suite
+            && row.role.binds(role)
+            && row.not_by_vector.is_none()
+            && row.strength <= Strength::MustNot
+            && !about.contains(&row.id)
+    };
+    catalogue.ledger.iter().filter(open).collect()
 }
 
 /// The verdict that follows from the counts of a level.
@@ -73,7 +96,7 @@ pub fn verdict(level: &Level) -> Verdict {
         Verdict::Fail
     } else if level.errors > 0 {
         Verdict::Error
-    } else if level.not_run > 0 || level.unselected > 0 || level.vectors == 0 {
+    } else if level.not_run > 0 || level.unselected > 0 || level.vectors == 0 || !level.uncovered.is_empty() {
         Verdict::Incomplete
     } else if level.passed + level.warned == 0 {
         Verdict::NotApplicable
@@ -101,21 +124,19 @@ fn requirements(catalogue: &Catalogue, suite: &str, role: Role, results: &[Vecto
         for row in results {
             let about = row.requirements.contains(id);
             let broken = row.failed_requirements.contains(id);
-            if !about && !broken {
+            let warned = row.warned_requirements.contains(id);
+            if !about && !broken && !warned {
                 continue;
             }
             vectors.insert(row.vector.clone());
             let judged = row.judged_requirements.contains(id);
             let outcome = match row.outcome {
-                // A vector that failed over something else says nothing of this requirement, except that it was not passed.
-                Outcome::Fail | Outcome::Warn if !broken => {
-                    if judged {
-                        Outcome::Pass
-                    } else {
-                        Outcome::NotRun
-                    }
-                }
-                Outcome::Pass if !judged => Outcome::NotApplicable,
+                Outcome::Fail if broken => Outcome::Fail,
+                _ if warned => Outcome::Warn,
+                // It ended over something else, before it had said all that it has to say of this requirement.
+                Outcome::Fail => Outcome::NotRun,
+                Outcome::Warn if judged => Outcome::Pass,
+                Outcome::Pass | Outcome::Warn if !judged => Outcome::NotApplicable,
                 other => other,
             };
             strongest = Some(strongest.map_or(outcome, |s| s.min(outcome)));

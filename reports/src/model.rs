@@ -104,12 +104,15 @@ pub struct VectorRow {
     pub vector: String,
     /// What it is about.
     pub requirements: Vec<String>,
-    /// Requirements on which at least one of its expectations applied.
+    /// Requirements that its own expectations judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub judged_requirements: Vec<String>,
-    /// Requirements that were broken (for a warning: not met).
+    /// Requirements that were broken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed_requirements: Vec<String>,
+    /// SHOULDs that were not met.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warned_requirements: Vec<String>,
     /// Its level.
     pub level: String,
     /// The side that it tests.
@@ -154,6 +157,9 @@ pub struct Level {
     pub errors: usize,
     /// Not selected for this run.
     pub unselected: usize,
+    /// Requirements of the level that vectors should judge and none does: with such a gap there is no pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uncovered: Vec<String>,
 }
 
 /// What can be said of a level.

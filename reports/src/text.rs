@@ -87,7 +87,7 @@ pub fn difference(mismatch: &Mismatch) -> String {
     let place = if mismatch.pointer.is_empty() { "the value".to_owned() } else { mismatch.pointer.clone() };
     let _ = writeln!(out, "    at {}", safe(&place));
     let expected = pretty(&mismatch.expected);
-    let actual = mismatch.actual.as_ref().map_or_else(|| "(nothing)".to_owned(), pretty);
+    let actual = mismatch.actual.as_ref().map_or_else(|| "(nothing)\n".to_owned(), pretty);
     let _ = writeln!(out, "    - expected");
     let _ = writeln!(out, "    + received");
     let diff = similar::TextDiff::from_lines(&expected, &actual);
@@ -106,27 +106,18 @@ pub fn difference(mismatch: &Mismatch) -> String {
     out
 }
 
-/// JSON over several lines, long texts cut.
+/// JSON over several lines. The judge has cut the value already; here the lines are.
 fn pretty(value: &Json) -> String {
-    let short = shorten(value);
-    let text = serde_json::to_string_pretty(&short).unwrap_or_default();
-    let mut lines: Vec<&str> = text.lines().take(MOST_LINES).collect();
+    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+    let cut = |line: &str| match line.char_indices().nth(MOST_CHARS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    };
+    let mut lines: Vec<String> = text.lines().take(MOST_LINES).map(cut).collect();
     if text.lines().count() > MOST_LINES {
-        lines.push("…");
+        lines.push("…".into());
     }
     lines.join("\n") + "\n"
-}
-
-fn shorten(value: &Json) -> Json {
-    match value {
-        Json::String(text) if text.chars().count() > MOST_CHARS => {
-            let head: String = text.chars().take(MOST_CHARS).collect();
-            Json::String(format!("{head}… ({} bytes)", text.len()))
-        }
-        Json::Array(items) => items.iter().map(shorten).collect(),
-        Json::Object(members) => Json::Object(members.iter().map(|(k, v)| (k.clone(), shorten(v))).collect()),
-        other => other.clone(),
-    }
 }
 
 /// The table level × outcome, and the claims.
@@ -150,6 +141,10 @@ pub fn summary(report: &Report) -> String {
             let _ = if n < 2 { write!(line, "{cell:<width$}  ") } else { write!(line, "{cell:>width$}  ") };
         }
         let _ = writeln!(out, "{}", line.trim_end());
+    }
+    let gaps: usize = report.levels.values().map(|level| level.uncovered.len()).sum();
+    if gaps > 0 {
+        let _ = writeln!(out, "{gaps} requirements have no vector yet: `requirements --uncovered` lists them.");
     }
     let unselected: usize = report.levels.values().map(|level| level.unselected).sum();
     if unselected > 0 {

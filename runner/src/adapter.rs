@@ -31,11 +31,11 @@ pub trait Session: Send {
     /// The target is gone.
     fn send(&mut self, verb: &str, params: &Json) -> Result<u64, Fault>;
 
-    /// The next message from the target.
+    /// The next message from the target, or nothing where none came within `limit`.
     ///
     /// # Errors
-    /// The target is gone, broke the protocol, or said nothing for as long as `limit`. After that the session is over.
-    fn receive(&mut self, limit: Duration) -> Result<Incoming, Fault>;
+    /// The target is gone or broke the protocol. After that the session is over.
+    fn receive(&mut self, limit: Duration) -> Result<Option<Incoming>, Fault>;
 
     /// Answers a request of the target.
     ///
@@ -49,10 +49,11 @@ pub trait Session: Send {
         let _ = (seed, calls);
     }
 
-    /// Makes sure that nothing that belongs to the vector so far is still on its way from the target.
+    /// Makes sure that nothing that belongs to the vector so far is still on its way from the target. Every request has
+    /// been answered.
     ///
     /// # Errors
-    /// As [`Session::receive`]; a message that nobody asked for is one.
+    /// As [`Session::receive`]; a message that nobody asked for, and silence, are such.
     fn settle(&mut self) -> Result<(), Fault>;
 
     /// What the target wrote for people since the last call, at most the limit's last bytes.
@@ -127,8 +128,28 @@ pub enum FaultKind {
 }
 
 impl Fault {
-    /// A fault with its sentence.
+    /// A fault with its sentence, which is cut where a target made it long.
     pub fn new(kind: FaultKind, message: impl fmt::Display) -> Fault {
-        Fault { kind, message: message.to_string() }
+        /// Characters that are kept.
+        const MOST: usize = 2000;
+        let mut message = message.to_string();
+        if let Some((end, _)) = message.char_indices().nth(MOST) {
+            message.truncate(end);
+            message.push('…');
+        }
+        Fault { kind, message }
     }
+
+    /// The target did not answer in time.
+    pub fn silent(limit: Duration) -> Fault {
+        Fault::new(FaultKind::Silent, format!("the target did not answer within {} s", limit.as_secs_f64()))
+    }
+}
+
+/// Waits for a message for as long as `limit`.
+///
+/// # Errors
+/// As [`Session::receive`]; nothing within the limit is [`FaultKind::Silent`].
+pub fn await_message(session: &mut dyn Session, limit: Duration) -> Result<Incoming, Fault> {
+    session.receive(limit)?.ok_or_else(|| Fault::silent(limit))
 }

@@ -97,7 +97,8 @@ impl Check<'_> {
                 self.say(Finding::Good, format!("{verb} is there"));
                 None
             }
-            Ok(Answer::Broken(why)) => self.broke(verb, &why),
+            Ok(Answer::Broken { why, .. }) => self.broke(verb, &why),
+            Ok(Answer::Unread) => unreachable!("an exchange is answered"),
             Err(fault) => self.broke(verb, &fault.message),
         }
     }

@@ -1,17 +1,17 @@
 //! Runs one vector against one session and writes the transcript. The main function is [`execute`].
 //!
-//! It does what the machine says, keeps the time, and decides nothing about right and wrong.
+//! It does what the machine says, keeps the time, and decides nothing about right and wrong: that is the observer's part.
 
-use crate::adapter::{Fault, FaultKind, Incoming, RpcError, Session};
+use crate::adapter::{Fault, FaultKind, Incoming, RpcError, Session, await_message};
 use crate::limits::Limits;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use cetp_vectors::expr::sha256_hex;
-use cetp_vectors::machine::{Action, Answer, Blind, Machine, Message, Start};
+use cetp_vectors::machine::{Action, Answer, Breakdown, End, Machine, Message, Observer, Start};
 use cetp_vectors::model::Vector;
 use cetp_vectors::protocol::check_result;
 use cetp_vectors::transcript::{Ended, Entry, Transcript};
 use serde_json::{Value as Json, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -31,11 +31,13 @@ pub struct Setting<'a> {
     pub interrupted: &'a AtomicBool,
 }
 
-/// A transcript, and why the session cannot be used again.
+/// What happened to a vector.
 pub struct Executed {
-    /// What happened.
+    /// Every message.
     pub transcript: Transcript,
-    /// The fault of the target, where there was one.
+    /// How the machine ended.
+    pub end: End,
+    /// Why the session cannot be used again, where that is so.
     pub fault: Option<Fault>,
 }
 
@@ -43,29 +45,38 @@ pub struct Executed {
 ///
 /// # Errors
 /// The target could not even be reset: there is no transcript.
-pub fn execute(vector: &Vector, session: &mut dyn Session, setting: &Setting<'_>) -> Result<Executed, Fault> {
+pub fn execute(
+    vector: &Vector,
+    session: &mut dyn Session,
+    setting: &Setting<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Executed, Fault> {
     let params = json!({ "nonce": setting.nonce, "now_ms": vector.now_ms });
-    let reset = exchange(session, "target.reset", &params, setting.limits.verb())?;
-    let reset = match reset {
-        Answer::Result(result) => result,
+    let now_ms = match exchange(session, "target.reset", &params, setting.limits.verb())? {
+        Answer::Result(result) => result["now_ms"].as_i64().expect("the result was checked"),
         Answer::Refused { message, .. } => {
             return Err(Fault::new(FaultKind::Garbage, format!("the target refuses target.reset: {message}")));
         }
-        Answer::Broken(why) => return Err(Fault::new(FaultKind::Garbage, why)),
+        Answer::Broken { why, .. } => return Err(Fault::new(FaultKind::Garbage, why)),
+        Answer::Unread => unreachable!("an exchange is answered"),
     };
-    let now_ms = reset["now_ms"].as_i64().expect("the result was checked");
     let start = Start { target: setting.target.clone(), seed: setting.seed, now_ms };
     let run = Run {
         session,
         setting,
+        observer,
+        machine: Machine::new(vector, start.clone()),
         clock: Clock { base_ms: now_ms, begun: (!setting.virtual_clock).then(Instant::now) },
         entries: Vec::new(),
         open: BTreeMap::new(),
+        pauses: Vec::new(),
+        waiting_since: BTreeMap::new(),
         order: 0,
+        asked: 0,
         ended: None,
         fault: None,
     };
-    Ok(run.drive(vector, start))
+    Ok(run.drive(start))
 }
 
 struct Clock {
@@ -81,125 +92,192 @@ impl Clock {
     }
 }
 
+/// A request on its way.
+struct Flight {
+    /// Its entry.
+    place: usize,
+    deadline: Instant,
+    /// What was read so far, where it is part of a reading.
+    reading: Option<Reading>,
+}
+
+#[derive(Default)]
+struct Reading {
+    content: Vec<u8>,
+    reads: u64,
+    eof: bool,
+    limit_bytes: u64,
+}
+
+/// A pause that runs.
+struct Pause {
+    place: usize,
+    until: Instant,
+}
+
+/// How long the executor waits at once, so that it notices an interruption.
+const SLICE: Duration = Duration::from_millis(100);
+
+/// So many requests a provider target may send to the runner, which has nothing for it, before it is taken for a flood.
+const MOST_REQUESTS: u32 = 16;
+
 struct Run<'r> {
     session: &'r mut dyn Session,
     setting: &'r Setting<'r>,
+    observer: &'r mut dyn Observer,
+    machine: Machine<'r>,
     clock: Clock,
     entries: Vec<Entry>,
-    /// Requests on their way: their number, and their place in `entries`.
-    open: BTreeMap<u64, usize>,
+    open: BTreeMap<u64, Flight>,
+    pauses: Vec<Pause>,
+    /// Since when each waiting repeat waits, by its place.
+    waiting_since: BTreeMap<String, Instant>,
     order: u64,
+    asked: u32,
     ended: Option<Ended>,
     fault: Option<Fault>,
 }
 
 impl Run<'_> {
-    fn drive(mut self, vector: &Vector, start: Start) -> Executed {
-        let mut machine = Machine::new(vector, start.clone());
-        let mut waiting: Option<(String, Instant)> = None;
-        loop {
-            let action = machine.next(&mut Blind);
-            if !matches!(action, Action::Finished(_)) && self.setting.interrupted.load(Ordering::Relaxed) {
-                self.end(&mut machine, "", "the run was interrupted");
-                break;
-            }
-            match action {
-                Action::Send(messages) => {
-                    if messages.len() > 1 {
-                        let seed = machine.schedule_seed(&messages[0].at);
+    fn drive(mut self, start: Start) -> Executed {
+        let end = loop {
+            match self.machine.next(self.observer) {
+                Action::Send { messages, schedule } => {
+                    if let Some(seed) = schedule {
                         self.session.schedule(seed, messages.len());
                     }
                     for message in messages {
-                        self.send(&mut machine, message);
+                        let place = self.enter(message);
+                        self.send(place, None);
                     }
                 }
-                Action::Read { message, limit_bytes } => self.read(&mut machine, message, limit_bytes),
-                Action::Pause { at, ms } => {
-                    let begun = match &waiting {
-                        Some((place, begun)) if *place == at => *begun,
-                        _ => waiting.insert((at.clone(), Instant::now())).1,
-                    };
-                    let patience = Duration::from_millis(self.setting.limits.patience_ms);
-                    if begun.elapsed() > patience {
-                        let why = format!("what it waits for did not come within {} s", patience.as_secs());
-                        self.end(&mut machine, &at, &why);
-                        break;
-                    }
-                    std::thread::sleep(Duration::from_millis(ms));
-                    machine.resume(self.clock.now_ms());
+                Action::Read { message, limit_bytes } => {
+                    let place = self.enter(message);
+                    self.send(place, Some(Reading { limit_bytes, ..Reading::default() }));
                 }
-                Action::Wait => self.receive(&mut machine),
-                Action::Finished(_) => break,
+                Action::Pause { message, ms } => self.pause(message, ms),
+                Action::Wait => self.turn(),
+                Action::Finished(end) => break end,
             }
-        }
-        // Descriptors that a vector left open are closed by the next reset; requests without an answer cannot be judged.
-        let unanswered: BTreeSet<usize> = self.open.into_values().collect();
-        let numbered = self.entries.into_iter().enumerate();
-        let entries = numbered.filter(|(place, _)| !unanswered.contains(place)).map(|(_, entry)| entry).collect();
-        let transcript = Transcript { start, entries, ended: self.ended };
-        Executed { transcript, fault: self.fault }
-    }
-
-    fn end(&mut self, machine: &mut Machine<'_>, at: &str, why: &str) {
-        let last = || self.entries.last().map_or_else(|| "0".to_owned(), |entry| entry.at.clone());
-        let at = if at.is_empty() { last() } else { at.to_owned() };
-        self.ended = Some(Ended { at, why: why.to_owned() });
-        machine.stop();
-    }
-
-    fn send(&mut self, machine: &mut Machine<'_>, message: Message) {
-        let sent = self.session.send(&message.verb, &message.params);
-        let place = self.enter(machine, message);
-        match sent {
-            Ok(id) => {
-                self.open.insert(id, place);
-            }
-            Err(fault) => self.broken(machine, place, fault),
-        }
+        };
+        self.drain();
+        let transcript = Transcript { start, entries: self.entries, ended: self.ended };
+        Executed { transcript, end, fault: self.fault }
     }
 
     /// Makes the entry of a message that has no answer yet.
-    fn enter(&mut self, machine: &Machine<'_>, message: Message) -> usize {
+    fn enter(&mut self, message: Message) -> usize {
         let Message { at, verb, params } = message;
-        let now_ms = machine.now_ms();
-        let answer = Answer::Broken("no answer".into());
-        self.entries.push(Entry { at, verb, params, now_ms, answer, answered_ms: now_ms, order: 0 });
+        let now_ms = self.machine.now_ms();
+        self.entries.push(Entry { at, verb, params, now_ms, answer: Answer::Unread, answered_ms: now_ms, order: 0 });
         self.entries.len() - 1
     }
 
-    fn receive(&mut self, machine: &mut Machine<'_>) {
-        let Some(first) = self.open.values().next().copied() else {
-            // Nothing is on its way, and the machine wants nothing: it was stopped.
-            machine.stop();
+    fn send(&mut self, place: usize, reading: Option<Reading>) {
+        if self.fault.is_some() {
             return;
-        };
-        match self.session.receive(self.setting.limits.verb()) {
-            Ok(Incoming::Answer { id, result }) => match self.open.remove(&id) {
-                Some(place) => {
-                    let answer = checked(&self.entries[place].verb, result);
-                    self.delivered(machine, place, answer);
-                }
-                None => {
-                    let message = format!("the target answered request {id} of another vector");
-                    self.broken(machine, first, Fault::new(FaultKind::Garbage, message));
-                }
-            },
-            Ok(Incoming::Request { id, verb, .. }) => {
-                let message = format!("a provider target has nothing to ask the runner, not {verb:?}");
-                let _ = self.session.answer(&id, Err(RpcError { code: RpcError::NO_SUCH_VERB, message }));
+        }
+        let entry = &self.entries[place];
+        match self.session.send(&entry.verb, &entry.params) {
+            Ok(id) => {
+                let deadline = Instant::now() + self.setting.limits.verb();
+                self.open.insert(id, Flight { place, deadline, reading });
             }
-            Err(fault) => self.broken(machine, first, fault),
+            Err(fault) => self.broken(place, fault),
         }
     }
 
-    fn delivered(&mut self, machine: &mut Machine<'_>, place: usize, answer: Answer) {
+    fn pause(&mut self, message: Message, ms: u64) {
+        let repeat = message.at.rsplit_once('[').map_or(message.at.as_str(), |(repeat, _)| repeat).to_owned();
+        let since = *self.waiting_since.entry(repeat).or_insert_with(Instant::now);
+        let place = self.enter(message);
+        let patience = Duration::from_millis(self.setting.limits.patience_ms);
+        if since.elapsed() > patience {
+            let why = format!("what is waited for did not come within {} s", patience.as_secs_f64());
+            return self.delivered(place, Answer::Broken { kind: Breakdown::Hung, why });
+        }
+        self.pauses.push(Pause { place, until: Instant::now() + Duration::from_millis(ms) });
+    }
+
+    /// Waits for whatever comes first: a message, the end of a pause, a time limit, an interruption.
+    fn turn(&mut self) {
+        if self.setting.interrupted.load(Ordering::Relaxed) {
+            let at = self.entries.last().map_or_else(|| "0".to_owned(), |entry| entry.at.clone());
+            self.ended = Some(Ended { at, why: "the run was interrupted".into() });
+            return self.machine.stop();
+        }
+        let now = Instant::now();
+        if let Some(due) = self.pauses.iter().position(|pause| pause.until <= now) {
+            let place = self.pauses.remove(due).place;
+            return self.delivered(place, Answer::Result(json!({})));
+        }
+        let next_pause = self.pauses.iter().map(|pause| pause.until).min();
+        let wait = next_pause.map_or(SLICE, |until| SLICE.min(until - now));
+        if self.open.is_empty() {
+            if next_pause.is_none() {
+                // Nothing is on its way, and the machine wants nothing.
+                return self.machine.stop();
+            }
+            return std::thread::sleep(wait);
+        }
+        match self.session.receive(wait) {
+            Ok(Some(incoming)) => self.incoming(incoming),
+            Ok(None) => {}
+            Err(fault) => return self.broke_down(None, fault),
+        }
+        let late = self.open.values().find(|flight| flight.deadline <= Instant::now()).map(|flight| flight.place);
+        if late.is_some() && self.fault.is_none() {
+            self.broke_down(late, Fault::silent(self.setting.limits.verb()));
+        }
+    }
+
+    fn incoming(&mut self, incoming: Incoming) {
+        match incoming {
+            Incoming::Answer { id, result } => match self.open.remove(&id) {
+                Some(flight) => self.answered(flight, result),
+                None => {
+                    let message = format!("the target answered request {id} of another vector");
+                    self.broke_down(None, Fault::new(FaultKind::Garbage, message));
+                }
+            },
+            Incoming::Request { id, verb, .. } => {
+                self.asked += 1;
+                let message = format!("a provider target has nothing to ask the runner, not {verb:?}");
+                if self.asked > MOST_REQUESTS {
+                    return self.broke_down(None, Fault::new(FaultKind::Flood, message));
+                }
+                let refusal = RpcError { code: RpcError::NO_SUCH_VERB, message };
+                if let Err(fault) = self.session.answer(&id, Err(refusal)) {
+                    self.broke_down(None, fault);
+                }
+            }
+        }
+    }
+
+    fn answered(&mut self, flight: Flight, result: Result<Json, RpcError>) {
+        let place = flight.place;
+        let answer = checked(&self.entries[place].verb, result);
+        let Some(mut reading) = flight.reading else { return self.delivered(place, answer) };
+        let error = match answer {
+            Answer::Result(result) => match reading.take(&result, &self.entries[place].params) {
+                Ok(false) => return self.send(place, Some(reading)),
+                Ok(true) => return self.delivered(place, Answer::Result(reading.result(None))),
+                Err(why) => return self.broken(place, Fault::new(FaultKind::Garbage, why)),
+            },
+            Answer::Refused { code, message } => json!({ "code": code, "message": message }),
+            other => return self.delivered(place, other),
+        };
+        self.delivered(place, Answer::Result(reading.result(Some(error))));
+    }
+
+    fn delivered(&mut self, place: usize, answer: Answer) {
         let entry = &self.entries[place];
         if entry.verb == "control.clock" && matches!(answer, Answer::Result(_)) && self.clock.begun.is_none() {
             let advance = entry.params["advance_ms"].as_i64().unwrap_or(0);
             self.clock.base_ms = self.clock.base_ms.saturating_add(advance);
         }
-        if let Answer::Broken(why) = &answer {
-            self.fault = Some(Fault::new(FaultKind::Garbage, why));
+        if let Answer::Broken { kind: Breakdown::Protocol, why } = &answer {
+            self.fault.get_or_insert(Fault::new(FaultKind::Garbage, why));
         }
         let now_ms = self.clock.now_ms();
         let entry = &mut self.entries[place];
@@ -208,55 +286,79 @@ impl Run<'_> {
         entry.order = self.order;
         self.order += 1;
         let at = entry.at.clone();
-        machine.deliver(&at, answer, now_ms, &mut Blind);
+        self.machine.deliver(&at, answer, now_ms, self.observer);
     }
 
-    fn broken(&mut self, machine: &mut Machine<'_>, place: usize, fault: Fault) {
-        self.open.retain(|_, other| *other != place);
-        self.delivered(machine, place, Answer::Broken(fault.message.clone()));
-        self.fault = Some(fault);
-    }
-
-    /// Reads a descriptor to its end, or to the limit.
-    fn read(&mut self, machine: &mut Machine<'_>, message: Message, limit_bytes: u64) {
-        let params = message.params.clone();
-        let place = self.enter(machine, message);
-        match self.content(&params, limit_bytes) {
-            Ok(result) => self.delivered(machine, place, Answer::Result(result)),
-            Err(fault) => self.broken(machine, place, fault),
-        }
-    }
-
-    fn content(&mut self, params: &Json, limit_bytes: u64) -> Result<Json, Fault> {
-        let garbage = |message: String| Fault::new(FaultKind::Garbage, message);
-        let mut content: Vec<u8> = Vec::new();
-        let (mut eof, mut reads, mut error) = (false, 0_u64, None);
-        while !eof && (content.len() as u64) < limit_bytes {
-            reads += 1;
-            match exchange(self.session, "fd.read", params, self.setting.limits.verb())? {
-                Answer::Result(result) => {
-                    let bytes = result["base64"].as_str().and_then(|text| STANDARD.decode(text).ok());
-                    let bytes = bytes.ok_or_else(|| garbage("fd.read brought no padded base64".into()))?;
-                    let most = params["max_bytes"].as_u64().unwrap_or(u64::MAX);
-                    if bytes.len() as u64 > most {
-                        return Err(garbage(format!(
-                            "fd.read brought {} bytes where {most} were asked for",
-                            bytes.len()
-                        )));
-                    }
-                    eof = result["eof"].as_bool().unwrap_or(false);
-                    if bytes.is_empty() && !eof {
-                        return Err(garbage("fd.read brought nothing and no end of file".into()));
-                    }
-                    content.extend(bytes);
-                }
-                Answer::Refused { code, message } => {
-                    error = Some(json!({ "code": code, "message": message }));
-                    break;
-                }
-                Answer::Broken(why) => return Err(garbage(why)),
+    /// The target broke down with several requests on their way: one that a requirement forbids to be broken down on is
+    /// the one that counts, else the late one, else the first.
+    fn broke_down(&mut self, late: Option<usize>, fault: Fault) {
+        let places: Vec<usize> = self.open.values().map(|flight| flight.place).collect();
+        let forbidden = |place: &&usize| self.machine.breakdown_at(&self.entries[**place].at).is_some();
+        let place = places.iter().find(forbidden).copied().or(late).or(places.first().copied());
+        match place {
+            Some(place) => self.broken(place, fault),
+            None => {
+                self.ended = Some(Ended { at: "end".into(), why: fault.message.clone() });
+                self.fault = Some(fault);
+                self.machine.stop();
             }
         }
+    }
+
+    fn broken(&mut self, place: usize, fault: Fault) {
+        self.open.retain(|_, flight| flight.place != place);
+        let kind = match fault.kind {
+            FaultKind::Died => Breakdown::Died,
+            FaultKind::Silent => Breakdown::Hung,
+            FaultKind::Start | FaultKind::Flood | FaultKind::Garbage => Breakdown::Protocol,
+        };
+        let why = fault.message.clone();
+        self.fault = Some(fault);
+        self.delivered(place, Answer::Broken { kind, why });
+        self.machine.stop();
+    }
+
+    /// A vector may be over before all its requests are answered. The answers mean nothing to it, and must not reach the
+    /// next one.
+    fn drain(&mut self) {
+        while self.fault.is_none() && !self.open.is_empty() {
+            let deadline = self.open.values().map(|flight| flight.deadline).max().expect("one is open");
+            match self.session.receive(SLICE) {
+                Ok(Some(Incoming::Answer { id, .. })) => drop(self.open.remove(&id)),
+                Ok(Some(Incoming::Request { verb, .. })) => {
+                    let message = format!("the target sent {verb:?} after its vector");
+                    self.fault = Some(Fault::new(FaultKind::Garbage, message));
+                }
+                Ok(None) if deadline <= Instant::now() || self.setting.interrupted.load(Ordering::Relaxed) => {
+                    self.fault = Some(Fault::silent(self.setting.limits.verb()));
+                }
+                Ok(None) => {}
+                Err(fault) => self.fault = Some(fault),
+            }
+        }
+    }
+}
+
+impl Reading {
+    /// Takes the result of an `fd.read`; whether the reading is at its end.
+    fn take(&mut self, result: &Json, params: &Json) -> Result<bool, String> {
+        self.reads += 1;
+        let bytes = result["base64"].as_str().and_then(|text| STANDARD.decode(text).ok());
+        let bytes = bytes.ok_or("fd.read brought no padded base64")?;
+        let most = params["max_bytes"].as_u64().unwrap_or(u64::MAX);
+        if bytes.len() as u64 > most {
+            return Err(format!("fd.read brought {} bytes where {most} were asked for", bytes.len()));
+        }
+        self.eof = result["eof"].as_bool().unwrap_or(false);
+        if bytes.is_empty() && !self.eof {
+            return Err("fd.read brought nothing and no end of file".into());
+        }
+        self.content.extend(bytes);
+        Ok(self.eof || self.content.len() as u64 >= self.limit_bytes)
+    }
+
+    fn result(self, error: Option<Json>) -> Json {
+        let Reading { content, reads, eof, .. } = self;
         let mut result = json!({ "bytes": content.len(), "sha256": sha256_hex(&content), "eof": eof, "reads": reads });
         match String::from_utf8(content) {
             Ok(text) => result["text"] = json!(text),
@@ -265,7 +367,7 @@ impl Run<'_> {
         if let Some(error) = error {
             result["error"] = error;
         }
-        Ok(result)
+        result
     }
 }
 
@@ -275,7 +377,7 @@ impl Run<'_> {
 /// The target is gone, silent, or answered something else.
 pub fn exchange(session: &mut dyn Session, verb: &str, params: &Json, limit: Duration) -> Result<Answer, Fault> {
     let id = session.send(verb, params)?;
-    match session.receive(limit)? {
+    match await_message(session, limit)? {
         Incoming::Answer { id: answered, result } if answered == id => Ok(checked(verb, result)),
         Incoming::Answer { id, .. } => {
             Err(Fault::new(FaultKind::Garbage, format!("the target answered request {id} out of turn")))
@@ -290,8 +392,12 @@ fn checked(verb: &str, result: Result<Json, RpcError>) -> Answer {
     match result {
         Ok(result) => match check_result(verb, &result) {
             Ok(()) => Answer::Result(result),
-            Err(error) => Answer::Broken(error.to_string()),
+            Err(error) => {
+                Answer::Broken { kind: Breakdown::Protocol, why: Fault::new(FaultKind::Garbage, error).message }
+            }
         },
-        Err(RpcError { code, message }) => Answer::Refused { code, message },
+        Err(RpcError { code, message }) => {
+            Answer::Refused { code, message: Fault::new(FaultKind::Garbage, message).message }
+        }
     }
 }

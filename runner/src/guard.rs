@@ -4,9 +4,11 @@
 //! A target may start others, leave its process group, ignore signals and hold on to its pipes. The guard is the parent of
 //! it all: as a *child subreaper* it inherits every descendant whose parent ended, and it kills until it has no child left.
 //! It does so when it is told to, and when its socket to the runner closes, which happens by itself however the runner ends.
+//! A target can kill its guard as well; the runner notices, and finds what is left by process group and by a mark in the
+//! environment.
 //!
-//! The guard is the runner's own executable, started with [`ARGUMENT`]. It starts a target on request with the descriptors
-//! that come with the request, and is used again for the next one.
+//! The guard is the runner's own executable, started with [`ARGUMENT`]. It starts a program on request, with the descriptors
+//! that come with the request.
 
 use rustix::io::Errno;
 use rustix::net::{
@@ -74,7 +76,8 @@ enum Order {
 /// What the guard says to the runner.
 #[derive(Debug, Serialize, Deserialize)]
 enum Notice {
-    Started,
+    /// With its process id, which is also that of its process group.
+    Started(i32),
     NotStarted(String),
     Ended(Exit),
     Cleared,
@@ -84,8 +87,18 @@ enum Notice {
 pub struct Guard {
     socket: UnixStream,
     process: Child,
+    /// What every process that belongs to this guard has in its environment, unless it took it away.
+    mark: String,
+    /// The process group of the program.
+    group: Option<i32>,
     exit: Option<Exit>,
 }
+
+/// How long the runner waits for its guard. A guard that takes longer was stopped or killed, and is replaced by force.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The variable of [`Guard::mark`].
+const MARK: &str = "CETP_GUARDED_BY";
 
 impl Guard {
     /// Starts a guard process from an executable that calls [`run_if_asked`].
@@ -93,17 +106,25 @@ impl Guard {
     /// # Errors
     /// The executable could not be started.
     pub fn new(executable: &std::path::Path) -> io::Result<Guard> {
+        if std::env::var_os(MARK).is_some() {
+            // An executable that does not call `run_if_asked` would start itself again and again.
+            return Err(io::Error::other(
+                "a target's own process cannot start guards: does its executable call run_if_asked?",
+            ));
+        }
         let (socket, theirs) = UnixStream::pair()?;
+        let mark = format!("{}-{:x}", std::process::id(), next_mark());
         let process = Command::new(executable)
             .arg(ARGUMENT)
             .env_clear()
+            .env(MARK, &mark)
             .stdin(OwnedFd::from(theirs))
             .stdout(Stdio::null())
             .stderr(Stdio::inherit())
             // Ctrl-C at a terminal is the runner's business: it says what ends.
             .process_group(0)
             .spawn()?;
-        Ok(Guard { socket, process, exit: None })
+        Ok(Guard { socket, process, mark, group: None, exit: None })
     }
 
     /// Starts a program with its three standard descriptors. There must be none running.
@@ -112,12 +133,18 @@ impl Guard {
     /// The program could not be started, or the guard is gone.
     pub fn start(&mut self, program: &Program, descriptors: [OwnedFd; 3]) -> io::Result<()> {
         self.exit = None;
+        let mut program = program.clone();
+        program.environment.push((MARK.to_owned(), self.mark.clone()));
         let [stdin, stdout, stderr] = &descriptors;
-        send(&self.socket, &Order::Start(program.clone()), &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()])?;
-        match self.notice(None)? {
-            Some(Notice::Started) => Ok(()),
+        send(&self.socket, &Order::Start(program), &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()])?;
+        match self.notice(PATIENCE)? {
+            Some(Notice::Started(pid)) => {
+                self.group = Some(pid);
+                Ok(())
+            }
             Some(Notice::NotStarted(why)) => Err(io::Error::other(why)),
-            _ => Err(io::Error::other("the guard answered out of turn")),
+            Some(_) => Err(io::Error::other("the guard answered out of turn")),
+            None => Err(io::Error::other("the guard does not answer")),
         }
     }
 
@@ -132,7 +159,7 @@ impl Guard {
     /// The guard is gone.
     pub fn exit(&mut self, limit: Duration) -> io::Result<Option<Exit>> {
         if self.exit.is_none()
-            && let Some(Notice::Ended(exit)) = self.notice(Some(limit))?
+            && let Some(Notice::Ended(exit)) = self.notice(limit)?
         {
             self.exit = Some(exit);
         }
@@ -140,30 +167,57 @@ impl Guard {
     }
 
     /// Sends SIGTERM to the program's process group.
-    ///
-    /// # Errors
-    /// The guard is gone.
-    pub fn terminate(&mut self) -> io::Result<()> {
-        send(&self.socket, &Order::Terminate, &[])
+    pub fn terminate(&mut self) {
+        // Where the guard is gone, what follows kills.
+        let _ = send(&self.socket, &Order::Terminate, &[]);
     }
 
     /// Kills the program and every descendant, and returns when none is left.
-    ///
-    /// # Errors
-    /// The guard is gone, which ends them too.
-    pub fn clear(&mut self) -> io::Result<()> {
+    pub fn clear(&mut self) {
+        if self.ask_to_clear().is_err() {
+            self.sweep();
+        }
+        self.group = None;
+    }
+
+    fn ask_to_clear(&mut self) -> io::Result<()> {
         send(&self.socket, &Order::Clear, &[])?;
         loop {
-            match self.notice(None)? {
+            match self.notice(PATIENCE)? {
                 Some(Notice::Cleared) => return Ok(()),
                 Some(Notice::Ended(exit)) => self.exit = Some(exit),
-                _ => return Err(io::Error::other("the guard answered out of turn")),
+                Some(_) => return Err(io::Error::other("the guard answered out of turn")),
+                None => return Err(io::Error::other("the guard does not answer")),
             }
         }
     }
 
-    fn notice(&self, limit: Option<Duration>) -> io::Result<Option<Notice>> {
-        self.socket.set_read_timeout(limit.map(|l| l.max(Duration::from_millis(1))))?;
+    /// The guard was killed or stopped, which a target can do. What belonged to it is found by its process group and mark.
+    fn sweep(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let mark = format!("{MARK}={}", self.mark);
+        let marked = |pid: &i32| {
+            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+        };
+        for _ in 0..SWEEPS {
+            if let Some(group) = self.group.and_then(Pid::from_raw) {
+                let _ = rustix::process::kill_process_group(group, Signal::KILL);
+            }
+            let left: Vec<i32> = processes().into_iter().map(|(pid, _)| pid).filter(marked).collect();
+            if left.is_empty() {
+                return;
+            }
+            for pid in left.iter().filter_map(|pid| Pid::from_raw(*pid)) {
+                let _ = rustix::process::kill_process(pid, Signal::KILL);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn notice(&self, limit: Duration) -> io::Result<Option<Notice>> {
+        self.socket.set_read_timeout(Some(limit.max(Duration::from_millis(1))))?;
         match receive::<Notice>(&self.socket, &mut Vec::new()) {
             Ok(notice) => Ok(Some(notice)),
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => Ok(None),
@@ -172,11 +226,28 @@ impl Guard {
     }
 }
 
+/// A few rounds are enough for whatever forks while it is killed; more would be a fight that cannot be won.
+const SWEEPS: usize = 200;
+
+fn next_mark() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(std::time::Instant::now())
+}
+
 impl Drop for Guard {
     fn drop(&mut self) {
         // The guard sees the end of its socket, kills what is left, and exits.
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
-        let _ = self.process.wait();
+        let until = std::time::Instant::now() + PATIENCE;
+        while std::time::Instant::now() < until {
+            match self.process.try_wait() {
+                Ok(None) => std::thread::sleep(Duration::from_micros(200)),
+                // One that ended otherwise than of itself left its work to us.
+                Ok(Some(status)) if status.success() => return,
+                _ => break,
+            }
+        }
+        self.sweep();
     }
 }
 
@@ -195,6 +266,11 @@ pub fn run_if_asked() {
 /// The socket or a wait failed; everything that was started is then killed as well.
 pub fn serve() -> io::Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    // Signals to a whole process tree, as a CI server sends them, reach the runner, which then ends us in order.
+    let heard = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
+        signal_hook::flag::register(signal, std::sync::Arc::clone(&heard))?;
+    }
     let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut child: Option<(Child, OwnedFd)> = None;
     let result = loop {
@@ -216,8 +292,9 @@ pub fn serve() -> io::Result<()> {
                 let notice = match order {
                     Order::Start(program) => match start(&program, descriptors) {
                         Ok(started) => {
+                            let pid = Pid::from_child(&started.0).as_raw_nonzero().get();
                             child = Some(started);
-                            Notice::Started
+                            Notice::Started(pid)
                         }
                         Err(error) => Notice::NotStarted(error.to_string()),
                     },
@@ -297,7 +374,9 @@ fn clear(group: Option<Pid>) {
     if let Some(group) = group {
         let _ = rustix::process::kill_process_group(group, Signal::KILL);
     }
-    loop {
+    // A process that cannot be killed (it waits for a broken disk) must not keep the run for ever.
+    let until = std::time::Instant::now() + PATIENCE / 2;
+    while std::time::Instant::now() < until {
         let family = descendants();
         for signal in [Signal::STOP, Signal::KILL] {
             for pid in &family {
@@ -319,16 +398,7 @@ fn clear(group: Option<Pid>) {
 
 /// Every process below this one.
 fn descendants() -> Vec<Pid> {
-    let mut parents = Vec::new();
-    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
-        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
-        // The name of a process is in parentheses and may hold anything, also parentheses.
-        let after = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
-        if let Some(parent) = after.split(' ').nth(1).and_then(|p| p.parse::<i32>().ok()) {
-            parents.push((pid, parent));
-        }
-    }
+    let parents = processes();
     let mut family = vec![rustix::process::getpid().as_raw_nonzero().get()];
     let mut at = 0;
     while at < family.len() {
@@ -337,6 +407,21 @@ fn descendants() -> Vec<Pid> {
         at += 1;
     }
     family[1..].iter().filter_map(|pid| Pid::from_raw(*pid)).collect()
+}
+
+/// Every process of the system with its parent.
+fn processes() -> Vec<(i32, i32)> {
+    let mut out = Vec::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
+        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+        // The name of a process is in parentheses and may hold anything, also parentheses.
+        let after = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+        if let Some(parent) = after.split(' ').nth(1).and_then(|p| p.parse::<i32>().ok()) {
+            out.push((pid, parent));
+        }
+    }
+    out
 }
 
 /// A frame: its length in four bytes, then JSON. Descriptors travel with the first byte.

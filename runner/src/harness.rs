@@ -16,8 +16,9 @@
 
 use crate::adapter::{Adapter, Session};
 use crate::engine::{self, Options, Run, VectorResult};
+use crate::limits::STACK_BYTES;
 use cetp_vectors::judge::Outcome;
-use cetp_vectors::ledger::Role;
+use cetp_vectors::ledger::{Ledger, Role};
 use cetp_vectors::load::Catalogue;
 use cetp_vectors::model::Vector;
 use cetp_vectors::protocol::Describe;
@@ -77,6 +78,7 @@ struct Pool {
     /// What the target is, asked for by the first trial: listing trials starts no target.
     described: OnceLock<Result<(Json, Describe), String>>,
     seed: u64,
+    ledger: Ledger,
     idle: Mutex<Vec<Box<dyn Session>>>,
 }
 
@@ -87,7 +89,7 @@ impl Pool {
             self.give_back(session);
             Ok((json, target))
         });
-        described.as_ref().map_err(|why| Failed::from(why))
+        described.as_ref().map_err(Failed::from)
     }
 
     fn take(&self) -> Option<Box<dyn Session>> {
@@ -103,8 +105,13 @@ impl Pool {
 pub fn main(setup: Setup) -> ExitCode {
     crate::guard::run_if_asked();
     let arguments = Arguments::from_args();
-    let pool =
-        Arc::new(Pool { adapter: setup.adapter, described: OnceLock::new(), seed: setup.seed, idle: Mutex::default() });
+    let pool = Arc::new(Pool {
+        adapter: setup.adapter,
+        described: OnceLock::new(),
+        seed: setup.seed,
+        ledger: setup.catalogue.ledger,
+        idle: Mutex::default(),
+    });
     let mine = |v: &Vector| v.suite == setup.suite && v.role == setup.role;
     let vectors = setup.catalogue.vectors.into_iter().filter(mine);
     let trial = |vector: Vector| {
@@ -130,25 +137,39 @@ fn judge(vector: &Vector, pool: &Pool) -> Result<Completion, Failed> {
         options: &options,
         interrupted: &interrupted,
     };
-    let mut session = pool.take();
-    let result = run.one(vector, &mut session);
-    if let Some(session) = session {
-        pool.give_back(session);
-    }
+    // Trials run on small stacks, and values from targets may be nested deeply.
+    std::thread::scope(|scope| {
+        let judged = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || {
+            let mut session = pool.take();
+            let result = run.one(vector, &mut session);
+            if let Some(session) = session {
+                pool.give_back(session);
+            }
+            concluded(&result, &pool.ledger)
+        });
+        judged
+            .map_err(|error| Failed::from(error.to_string()))?
+            .join()
+            .map_err(|_| Failed::from("the suite itself failed"))?
+    })
+}
+
+fn concluded(result: &VectorResult, ledger: &Ledger) -> Result<Completion, Failed> {
     match result.outcome {
         Outcome::Pass | Outcome::Warn => Ok(Completion::Completed),
-        Outcome::NotRun | Outcome::NotApplicable => Ok(Completion::ignored_with(result.reason.unwrap_or_default())),
-        Outcome::Fail | Outcome::Error => Err(Failed::from(explained(&result))),
+        Outcome::NotRun | Outcome::NotApplicable => {
+            Ok(Completion::ignored_with(result.reason.clone().unwrap_or_default()))
+        }
+        Outcome::Fail | Outcome::Error => Err(Failed::from(explained(result, ledger))),
     }
 }
 
-fn explained(result: &VectorResult) -> String {
-    let mut text = format!("{}: {}", result.outcome.name(), result.reason.as_deref().unwrap_or_default());
+fn explained(result: &VectorResult, ledger: &Ledger) -> String {
+    let head = format!("{}: {}", result.outcome.name(), result.reason.as_deref().unwrap_or_default());
+    let mut text = cetp_reports::text::safe(&head);
     for finding in engine::findings(result) {
-        for mismatch in &finding.mismatches {
-            let actual = mismatch.actual.as_ref().map_or_else(|| "nothing".to_owned(), Json::to_string);
-            text += &format!("\n  at {}: expected {}, received {actual}", mismatch.pointer, mismatch.expected);
-        }
+        text.push('\n');
+        text += &cetp_reports::text::finding(finding, ledger);
     }
     text
 }

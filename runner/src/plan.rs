@@ -44,7 +44,8 @@ pub fn plan(vector: &Vector, target: &Describe) -> Plan {
     for fact in &vector.facts {
         let told = match fact.as_str() {
             "resume_ttl_ms" => target.resume_ttl_ms,
-            _ => target.retention_ms,
+            "retention_ms" => target.retention_ms,
+            _ => None,
         };
         if told.is_none() {
             return Plan::NotRun(format!("the target does not tell {fact}"));

@@ -6,7 +6,14 @@ use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
 /// The schemas of the target protocol.
-pub const SCHEMA: &str = include_str!("../../vectors/schemas/target-protocol.schema.json");
+///
+/// # Panics
+/// Never: the file is embedded.
+pub fn schema() -> &'static str {
+    let mut files = cetp_vectors::load::EMBEDDED.iter();
+    let (_, text) = files.find(|(name, _)| *name == "schemas/target-protocol.schema.json").expect("it is embedded");
+    text
+}
 
 /// Compiled schemas of every message.
 pub struct Checker {
@@ -44,7 +51,7 @@ impl Checker {
     /// # Panics
     /// When they are broken, which a test excludes.
     pub fn new() -> Checker {
-        let document: Json = serde_json::from_str(SCHEMA).expect("the schema is JSON");
+        let document: Json = serde_json::from_str(schema()).expect("the schema is JSON");
         let compile = |name: &str| {
             let schema = json!({ "$ref": format!("#/$defs/{name}"), "$defs": document["$defs"] });
             jsonschema::options().build(&schema).expect("the schema compiles")
@@ -113,7 +120,7 @@ mod tests {
 
     #[test]
     fn the_schema_knows_every_type_of_the_codec() {
-        let document: Json = serde_json::from_str(SCHEMA).unwrap();
+        let document: Json = serde_json::from_str(schema()).unwrap();
         let types = document["$defs"]["value"]["properties"].as_object().unwrap();
         assert_eq!(types.len(), 22);
         for name in types.keys() {

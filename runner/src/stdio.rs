@@ -5,7 +5,7 @@
 //! waiting to be written, reads lines, drains stderr, and keeps the limits. A program that does not read cannot block the
 //! runner, and one that writes without end meets a limit.
 
-use crate::adapter::{Adapter, Fault, FaultKind, Incoming, RpcError, Session};
+use crate::adapter::{Adapter, Fault, FaultKind, Incoming, RpcError, Session, await_message};
 use crate::guard::{Guard, Program};
 use crate::limits::Limits;
 use crate::protocol::{Checker, To};
@@ -116,11 +116,11 @@ impl Session for StdioSession {
         Ok(id)
     }
 
-    fn receive(&mut self, limit: Duration) -> Result<Incoming, Fault> {
+    fn receive(&mut self, limit: Duration) -> Result<Option<Incoming>, Fault> {
         let until = Instant::now() + limit;
         loop {
             if let Some(line) = self.take_line()? {
-                return self.message(&line);
+                return self.message(&line).map(Some);
             }
             if self.stdout.is_none() {
                 return Err(self.died());
@@ -135,8 +135,7 @@ impl Session for StdioSession {
                 continue;
             }
             if !self.pump(until)? {
-                let seconds = limit.as_secs_f64();
-                return Err(Fault::new(FaultKind::Silent, format!("the target did not answer within {seconds} s")));
+                return Ok(None);
             }
         }
     }
@@ -156,8 +155,9 @@ impl Session for StdioSession {
     }
 
     fn settle(&mut self) -> Result<(), Fault> {
+        let limit = self.limits.verb();
         let id = self.send("target.describe", &json!({ "protocol": cetp_vectors::protocol::VERSION }))?;
-        match self.receive(self.limits.verb())? {
+        match await_message(self, limit)? {
             Incoming::Answer { id: answered, .. } if answered == id => {
                 self.output_bytes = 0;
                 self.stderr_bytes = 0;
@@ -186,15 +186,15 @@ impl Session for StdioSession {
         self.stdin = None;
         let polite = Duration::from_millis(self.limits.end_ms);
         let until = Instant::now() + polite;
-        while self.stdout.is_some() && self.pump(until).is_ok_and(|more| more) {
+        while self.stdout.is_some() && !self.exited && self.pump(until).is_ok_and(|more| more) {
             self.unread.clear();
             self.scanned = 0;
         }
-        if self.guard.exit(until.saturating_duration_since(Instant::now())).is_ok_and(|exit| exit.is_none()) {
-            let _ = self.guard.terminate();
+        if !self.exited && self.guard.exit(until.saturating_duration_since(Instant::now())).is_ok_and(|e| e.is_none()) {
+            self.guard.terminate();
             let _ = self.guard.exit(polite);
         }
-        let _ = self.guard.clear();
+        self.guard.clear();
     }
 }
 
@@ -236,8 +236,9 @@ impl StdioSession {
         let (mut readable, mut noisy, mut ended) = (false, false, false);
         {
             let mut fds = Vec::with_capacity(4);
-            let guard = self.guard.descriptor();
-            fds.push((3, PollFd::new(&guard, PollFlags::IN)));
+            // After the end there is nothing more to hear from the guard, and its hung-up socket would always be ready.
+            let guard = Some(self.guard.descriptor()).filter(|_| !self.exited);
+            fds.extend(guard.iter().map(|fd| (3, PollFd::new(fd, PollFlags::IN))));
             let stdout = self.stdout.as_ref().map(|fd| fd.as_fd());
             let stderr = self.stderr.as_ref().map(|fd| fd.as_fd());
             let stdin = self.stdin.as_ref().filter(|_| !self.unwritten.is_empty()).map(|fd| fd.as_fd());

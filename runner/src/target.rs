@@ -78,16 +78,17 @@ pub struct Target {
 #[error("{0}")]
 pub struct OpenError(pub String);
 
+/// Makes a built-in target of a name, or says in a sentence why it cannot.
+pub type Builtin = dyn Fn(&str) -> Result<Box<dyn Adapter>, String>;
+
 /// How targets are opened.
 pub struct Opener<'a> {
     /// The executable that serves as guard.
     pub guard: PathBuf,
     /// Whether every message is checked against the schemas.
     pub check_protocol: bool,
-    /// Makes a built-in target of a name, or nothing for an unknown one.
-    pub builtin: &'a dyn Fn(&str) -> Option<Box<dyn Adapter>>,
-    /// The names of the built-in targets.
-    pub builtin_names: &'a [&'a str],
+    /// Makes the targets that the program brings with it.
+    pub builtin: &'a Builtin,
 }
 
 impl Opener<'_> {
@@ -97,9 +98,7 @@ impl Opener<'_> {
     /// A sentence that says what is wrong and what to do.
     pub fn open(&self, name: &str) -> Result<Target, OpenError> {
         if let Some(builtin) = name.strip_prefix("builtin:") {
-            let adapter = (self.builtin)(builtin).ok_or_else(|| {
-                OpenError(format!("there is no built-in target {builtin:?}; there are {:?}", self.builtin_names))
-            })?;
+            let adapter = (self.builtin)(builtin).map_err(OpenError)?;
             return Ok(Target { name: name.to_owned(), role: None, adapter, subjects: Vec::new() });
         }
         if let Some(command) = name.strip_prefix("stdio:") {

@@ -49,12 +49,12 @@ fn expand_members(members: &Map<String, Json>) -> Result<Json, String> {
 }
 
 /// Texts above this are refused: no vector or transcript needs them, and a hostile count must not exhaust memory.
-const MAX_TEXT: usize = 64 << 20;
+const MAX_TEXT: usize = 128 << 20;
 
 /// The text of a `$text` list: strings and `{"repeat","times"}`.
 ///
 /// # Errors
-/// A part of another shape, or more than 64 MiB in all.
+/// A part of another shape, or more than 128 MiB in all.
 pub fn expand_text(parts: &Json) -> Result<String, String> {
     let mut out = String::new();
     for part in parts.as_array().ok_or("$text is a list")? {

@@ -6,7 +6,7 @@
 //! one of [`FUNCTIONS`] is computed. Everything else stands for itself.
 
 use crate::compact::expand_text;
-use crate::pattern;
+use crate::pattern::{self, Match};
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
@@ -34,7 +34,7 @@ pub trait Scope {
     }
 }
 
-/// Follows a dotted path into a value. A JSON null counts as absent.
+/// Follows a dotted path into a value.
 pub fn descend<'a>(value: &'a Json, path: &str) -> Option<&'a Json> {
     let mut value = value;
     for name in path.split('.') {
@@ -58,13 +58,20 @@ pub const FUNCTIONS: &[(&str, &str)] = &[
     ("$uuid", "a name: the UUID of that name in this run"),
     ("$utf8_length", "a text: its length in UTF-8 bytes"),
     ("$size", "a list or object: how many elements or members"),
+    ("$min", "list of integers: the smallest"),
+    ("$max", "list of integers: the largest"),
+    ("$list", "{\"repeat\": value, \"times\": number}: a list of equal elements"),
+    ("$concat", "list of lists: one list"),
+    ("$at", "{\"from\": list, \"index\": number}: an element; a negative index counts from the end"),
     ("$pluck", "{\"from\": list, \"path\": text}: the value at that path of every element that has it"),
     ("$where", "{\"from\": list, \"is\": pattern}: the elements that match"),
-    ("$last", "a list: its last element"),
     ("$slice", "{\"text\", \"from\", \"to\"}: characters of a text; a negative number counts from the end"),
     ("$sha256", "a text: SHA-256 of its UTF-8 bytes in lowercase hex"),
     ("$instant_ms", "an RFC 3339 text: milliseconds since 1970"),
-    ("$variability", "a list of texts: bits that could not be told from the others (see the manual)"),
+    (
+        "$variability",
+        "a list of texts: how many bits vary over them; it cannot be told from fewer than 32 different ones",
+    ),
     ("$parcel_size", "{\"bundle\": wire Bundle, \"api\": 26…}: bytes in a Parcel"),
     ("$literal", "any value: itself, with nothing computed in it"),
 ];
@@ -74,6 +81,8 @@ pub const FUNCTIONS: &[(&str, &str)] = &[
 pub enum ExprError {
     /// A placeholder whose value is not there. Usual when a target did not answer as hoped.
     Unresolved(String),
+    /// It cannot be told, with the reason.
+    Unknown(String),
     /// The expression itself makes no sense with the values it got.
     Wrong(String),
 }
@@ -81,8 +90,8 @@ pub enum ExprError {
 impl fmt::Display for ExprError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ExprError::Unresolved(path) => write!(f, "there is no ${{{path}}}"),
-            ExprError::Wrong(what) => f.write_str(what),
+            ExprError::Unresolved(path) => write!(f, "no earlier answer brought ${{{path}}}"),
+            ExprError::Unknown(what) | ExprError::Wrong(what) => f.write_str(what),
         }
     }
 }
@@ -110,18 +119,6 @@ pub fn resolve(expr: &Json, scope: &dyn Scope) -> Result<Json, ExprError> {
             members.map(Json::Object)
         }
         other => Ok(other.clone()),
-    }
-}
-
-/// Like [`resolve`], but nothing where the expression as a whole is a placeholder without a value, or a function of one.
-///
-/// # Errors
-/// An expression that makes no sense.
-pub fn resolve_optional(expr: &Json, scope: &dyn Scope) -> Result<Option<Json>, String> {
-    match resolve(expr, scope) {
-        Ok(value) => Ok(Some(value)),
-        Err(ExprError::Unresolved(_)) => Ok(None),
-        Err(ExprError::Wrong(what)) => Err(what),
     }
 }
 
@@ -198,15 +195,23 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
         let is = argument.get("is").ok_or_else(|| wrong("needs is"))?;
         let list = resolve(from, scope)?;
         let items = list.as_array().ok_or_else(|| wrong("from is no list"))?;
-        let kept = items.iter().filter(|item| matches!(pattern::matches(is, Some(item), scope), pattern::Match::Yes));
-        return Ok(kept.cloned().collect());
+        let mut kept = Vec::new();
+        for item in items {
+            match pattern::matches(is, Some(item), scope) {
+                Match::Yes => kept.push(item.clone()),
+                Match::No(_) => {}
+                Match::Unknown(why) => return Err(ExprError::Unknown(why)),
+                Match::Wrong(why) => return Err(wrong(&why)),
+            }
+        }
+        return Ok(Json::Array(kept));
     }
     let value = resolve(argument, scope)?;
     let text = |value: &Json| value.as_str().map(str::to_owned).ok_or_else(|| wrong("a text was expected"));
     let list = |value: &Json| value.as_array().cloned().ok_or_else(|| wrong("a list was expected"));
     match name {
         "$text" => expand_text(&value).map(Json::String).map_err(|e| wrong(&e)),
-        "$add" | "$sub" | "$mul" | "$div" => {
+        "$add" | "$sub" | "$mul" | "$div" | "$min" | "$max" => {
             let numbers: Option<Vec<i128>> = list(&value)?.iter().map(integer).collect();
             let numbers = numbers.ok_or_else(|| wrong("integers were expected"))?;
             let (first, others) = numbers.split_first().ok_or_else(|| wrong("an empty list"))?;
@@ -215,13 +220,15 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
                 "$add" => fold(i128::checked_add),
                 "$sub" => fold(i128::checked_sub),
                 "$mul" => fold(i128::checked_mul),
+                "$min" => fold(|n, m| Some(n.min(m))),
+                "$max" => fold(|n, m| Some(n.max(m))),
                 _ => fold(i128::checked_div_euclid),
             };
             // Saturates, as clocks do.
             let n = n.ok_or_else(|| wrong("no such number"))?.clamp(i64::MIN.into(), u64::MAX.into());
             Ok(i64::try_from(n).map_or_else(|_| json!(n as u64), |n| json!(n)))
         }
-        "$json_text" => Ok(Json::String(value.to_string())),
+        "$json_text" => Ok(Json::String(json_text(&value))),
         "$uuid" => Ok(Json::String(scope.uuid(&text(&value)?))),
         "$utf8_length" => Ok(json!(text(&value)?.len())),
         "$size" => match &value {
@@ -234,8 +241,23 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
             let from = list(value.get("from").unwrap_or(&Json::Null))?;
             Ok(from.iter().filter_map(|item| descend(item, &path)).cloned().collect())
         }
-        "$last" => {
-            list(&value)?.last().cloned().ok_or_else(|| ExprError::Unresolved("the last of an empty list".into()))
+        "$list" => {
+            let times = value.get("times").and_then(Json::as_u64).filter(|n| *n <= MOST_ELEMENTS);
+            let times = times.ok_or_else(|| wrong("times is no number of elements"))?;
+            let element = value.get("repeat").ok_or_else(|| wrong("needs repeat"))?;
+            Ok((0..times).map(|_| element.clone()).collect())
+        }
+        "$concat" => {
+            let lists: Result<Vec<Vec<Json>>, ExprError> = list(&value)?.iter().map(list).collect();
+            Ok(Json::Array(lists?.concat()))
+        }
+        "$at" => {
+            let from = list(value.get("from").unwrap_or(&Json::Null))?;
+            let index = value.get("index").and_then(Json::as_i64).ok_or_else(|| wrong("index is no integer"))?;
+            let end = i64::try_from(from.len()).unwrap_or(i64::MAX);
+            let place = usize::try_from(if index < 0 { end.saturating_add(index) } else { index }).ok();
+            let element = place.and_then(|n| from.get(n)).cloned();
+            element.ok_or_else(|| ExprError::Unresolved(format!("element {index} of a list")))
         }
         "$slice" => {
             let chars: Vec<char> = text(value.get("text").unwrap_or(&Json::Null))?.chars().collect();
@@ -257,7 +279,12 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
         },
         "$variability" => {
             let texts: Result<Vec<String>, ExprError> = list(&value)?.iter().map(text).collect();
-            Ok(json!(variability(&texts?)))
+            match variability(&texts?) {
+                Some(bits) => Ok(json!(bits)),
+                None => Err(ExprError::Unknown(format!(
+                    "fewer than {ENOUGH_TOKENS} different texts tell nothing of their bits"
+                ))),
+            }
         }
         "$parcel_size" => {
             let api = match value.get("api").and_then(Json::as_u64) {
@@ -276,13 +303,49 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
     }
 }
 
-/// An integer, also where it travels as a decimal string (a `long` beyond ±2^53).
+/// An integer, also where it travels as a decimal string, as a `long` beyond ±2^53 does. A smaller number in a string is
+/// a text.
 pub fn integer(json: &Json) -> Option<i128> {
     match json {
         Json::Number(n) => n.as_i64().map(i128::from).or_else(|| n.as_u64().map(i128::from)),
-        Json::String(text) => text.parse().ok(),
+        Json::String(text) => {
+            let n: i64 = text.parse().ok()?;
+            (n.unsigned_abs() > 1 << 53 && n.to_string() == *text).then_some(n.into())
+        }
         _ => None,
     }
+}
+
+/// Compact JSON with sorted members, whatever order the map of this build keeps.
+pub fn json_text(value: &Json) -> String {
+    fn write(value: &Json, out: &mut String) {
+        match value {
+            Json::Array(items) => {
+                out.push('[');
+                for (n, item) in items.iter().enumerate() {
+                    out.push_str(if n > 0 { "," } else { "" });
+                    write(item, out);
+                }
+                out.push(']');
+            }
+            Json::Object(members) => {
+                let mut names: Vec<&String> = members.keys().collect();
+                names.sort();
+                out.push('{');
+                for (n, name) in names.into_iter().enumerate() {
+                    out.push_str(if n > 0 { "," } else { "" });
+                    out.push_str(&Json::String(name.clone()).to_string());
+                    out.push(':');
+                    write(&members[name], out);
+                }
+                out.push('}');
+            }
+            other => out.push_str(&other.to_string()),
+        }
+    }
+    let mut out = String::new();
+    write(value, &mut out);
+    out
 }
 
 /// Lowercase hex of the SHA-256 of some bytes.
@@ -292,6 +355,12 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 
 /// Milliseconds since 1970 of an RFC 3339 instant.
 pub fn instant_ms(text: &str) -> Option<i64> {
+    const RFC_3339: &str =
+        "[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})";
+    // The parser knows more forms than the RFC.
+    if !pattern::regex(RFC_3339).is_ok_and(|regex| regex.is_match(text)) {
+        return None;
+    }
     text.parse::<jiff::Timestamp>().ok().map(|t| t.as_millisecond())
 }
 
@@ -299,12 +368,12 @@ pub fn instant_ms(text: &str) -> Option<i64> {
 ///
 /// Tokens are compared position by position. A position is worth the Shannon entropy of the characters seen there, with
 /// the Miller-Madow correction for the size of the sample: a fixed part is worth nothing, the slow digits of a counter or
-/// clock are worth little. Rounded to the nearest bit. Fewer than two different tokens give 0.
-fn variability(texts: &[String]) -> u64 {
+/// clock are worth little. Rounded to the nearest bit. Nothing where there are fewer than [`ENOUGH_TOKENS`] different ones.
+fn variability(texts: &[String]) -> Option<u64> {
     use std::collections::{BTreeMap, BTreeSet};
     let distinct: BTreeSet<&String> = texts.iter().collect();
-    if distinct.len() < 2 {
-        return 0;
+    if distinct.len() < ENOUGH_TOKENS {
+        return None;
     }
     let rows: Vec<Vec<char>> = distinct.iter().map(|t| t.chars().collect()).collect();
     let width = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -322,8 +391,14 @@ fn variability(texts: &[String]) -> u64 {
     }
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and far below 2^53")]
     let bits = bits.round() as u64;
-    bits
+    Some(bits)
 }
+
+/// Below this the estimate depends on the sample more than on the tokens.
+const ENOUGH_TOKENS: usize = 32;
+
+/// The longest `$list`.
+const MOST_ELEMENTS: u64 = 1_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -374,6 +449,15 @@ mod tests {
         assert_eq!(eval(json!({"$instant_ms": "2026-09-02T12:00:00Z"})), Ok(json!(1_788_350_400_000_i64)));
         assert_eq!(eval(json!({"$parcel_size": {"bundle": {"code": {"int": 42}}, "api": 33}})), Ok(json!(36)));
         assert_eq!(eval(json!({"$parcel_size": {"bundle": null, "api": 36}})), Ok(json!(4)));
+        assert_eq!(eval(json!({"$min": ["${n}", 4]})), Ok(json!(4)));
+        assert_eq!(eval(json!({"$concat": ["${s.data.list}", [2]]})), Ok(json!([1, {"x": "y"}, 2])));
+        assert_eq!(eval(json!({"$at": {"from": "${s.data.list}", "index": -2}})), Ok(json!(1)));
+        assert!(matches!(eval(json!({"$at": {"from": [], "index": 0}})), Err(ExprError::Unresolved(_))));
+        assert_eq!(eval(json!({"$list": {"repeat": "${n}", "times": 2}})), Ok(json!([7, 7])));
+        for text in ["2026-09-02 12:00:00Z", "20260902T120000Z", "2026-09-02T12:00:00[UTC]", "2026-09-02T12Z"] {
+            assert!(eval(json!({"$instant_ms": text})).is_err(), "{text}");
+        }
+        assert!(eval(json!({"$add": ["5"]})).is_err());
         assert!(eval(json!({"$add": ["x"]})).is_err());
         assert!(eval(json!({"$div": [1, 0]})).is_err());
         assert_eq!(eval(json!({"$other": 1})), Ok(json!({"$other": 1})));
@@ -381,14 +465,16 @@ mod tests {
 
     #[test]
     fn variability_tells_counters_from_random_tokens() {
+        let bits = |texts: &[String]| variability(texts).unwrap();
         let counters: Vec<String> = (0..256).map(|n| format!("session-{n:016x}")).collect();
-        assert!(variability(&counters) <= 9);
+        assert!(bits(&counters) <= 9);
         let times: Vec<String> = (0..256).map(|n| format!("{}", 1_760_000_000_000_u64 + n * 37)).collect();
-        assert!(variability(&times) < 30);
+        assert!(bits(&times) < 30);
         let random: Vec<String> = (0..256).map(|n| sha256_hex(format!("{n}").as_bytes())[..32].to_owned()).collect();
-        assert!((126..=130).contains(&variability(&random)), "{}", variability(&random));
+        assert!((126..=130).contains(&bits(&random)), "{}", bits(&random));
         let short: Vec<String> = random.iter().map(|t| t[..16].to_owned()).collect();
-        assert!((63..=65).contains(&variability(&short)), "{}", variability(&short));
-        assert_eq!(variability(&vec!["same".to_owned(); 256]), 0);
+        assert!((63..=65).contains(&bits(&short)), "{}", bits(&short));
+        assert_eq!(variability(&vec!["same".to_owned(); 256]), None);
+        assert_eq!(variability(&random[..31]), None);
     }
 }

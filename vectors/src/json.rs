@@ -37,7 +37,7 @@ impl Limits {
     /// For text inside a Bundle, a vector or a report: 64 MiB (above the fixture's largest result), nesting as on the
     /// wire of the target protocol.
     pub const TEXT: Limits =
-        Limits { max_bytes: 64 << 20, max_level: 10_000, numbers: Numbers::Saturating, lenient: false };
+        Limits { max_bytes: 128 << 20, max_level: 10_000, numbers: Numbers::Saturating, lenient: false };
 
     /// For JSON text that an implementation put into a Bundle: what the grammar allows is read, as no sentence of the
     /// specification forbids it.

@@ -1,14 +1,15 @@
-//! From a vector and its transcript to a verdict. The main function is [`judge`].
+//! From a vector and its transcript to a verdict. The main function is [`judge`]; the main type is [`Judge`], which judges
+//! step by step while a machine runs.
 //!
-//! The judge is pure: it interprets the vector again, with the transcript in the target's place, and asks of every step
-//! what its expectations say. It checks on the way that the transcript is one of this vector: each message in it is the one
-//! that the vector would send. The first step that decides ends the matter; what came after it proves nothing.
+//! Judging is pure: the same vector and the same answers give the same verdict, live or from a transcript. [`judge`] also
+//! checks that the transcript is one of this vector: each message in it is the one that the vector would send. The first
+//! step that decides ends the matter; what came after it proves nothing.
 
 use crate::ledger::Strength;
-use crate::machine::{Action, Answer, End, Machine, Message, Observer, View};
-use crate::model::{About, Expectation, Step, Vector};
-use crate::pattern::{Match, Mismatch};
-use crate::transcript::{Entry, Transcript};
+use crate::machine::{Action, Answer, Breakdown, End, Machine, Message, Observer, View};
+use crate::model::{About, Expectation, Kind, Step, Vector};
+use crate::pattern::{Match, Mismatch, cut};
+use crate::transcript::{Ended, Entry, Transcript};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -24,7 +25,7 @@ pub enum Outcome {
     NotRun,
     /// A SHOULD is not met.
     Warn,
-    /// A capability or version that the target does not claim.
+    /// A capability or version that the target does not claim, or a case that may not arise and did not.
     NotApplicable,
     /// All that was expected came.
     Pass,
@@ -57,7 +58,7 @@ pub struct Finding {
     pub requirement: Option<String>,
     /// What it is, in a sentence.
     pub message: String,
-    /// The places at which the value was not as expected.
+    /// The places at which the value was not as expected; of long values the beginning.
     pub mismatches: Vec<Mismatch>,
 }
 
@@ -76,19 +77,25 @@ pub struct Judgement {
     pub unknown: Vec<Finding>,
     /// Remarks that decide nothing.
     pub advice: Vec<Finding>,
-    /// Requirements on which at least one expectation applied, sorted.
+    /// Requirements that the vector's own expectations judged, sorted.
     pub judged: Vec<String>,
 }
 
 impl Judgement {
     /// The requirements that were broken, without duplicates, sorted.
     pub fn failed_requirements(&self) -> Vec<String> {
-        let list = if self.outcome == Outcome::Warn { &self.warnings } else { &self.findings };
-        let mut ids: Vec<String> = list.iter().filter_map(|f| f.requirement.clone()).collect();
-        ids.sort();
-        ids.dedup();
-        ids
+        requirements(&self.findings)
     }
+
+    /// The SHOULDs that were not met, without duplicates, sorted.
+    pub fn warned_requirements(&self) -> Vec<String> {
+        requirements(&self.warnings)
+    }
+}
+
+fn requirements(findings: &[Finding]) -> Vec<String> {
+    let ids: BTreeSet<String> = findings.iter().filter_map(|f| f.requirement.clone()).collect();
+    ids.into_iter().collect()
 }
 
 /// A transcript that does not belong to the vector.
@@ -106,26 +113,24 @@ pub fn judge(vector: &Vector, transcript: &Transcript) -> Result<Judgement, Fore
     let mut replay = Replay::new(transcript)?;
     let end = loop {
         match machine.next(&mut judge) {
-            Action::Send(messages) => messages.iter().try_for_each(|m| replay.sent(m, machine.now_ms()))?,
-            Action::Read { message, .. } => replay.sent(&message, machine.now_ms())?,
-            // The message after a pause was made at the time at which the pause ended.
-            Action::Pause { .. } => match replay.unsent.front() {
-                Some(entry) => machine.resume(entry.now_ms),
-                None if transcript.ended.is_some() => machine.stop(),
-                None => return Err(Foreign("it ends while the vector waits".into())),
-            },
+            Action::Send { messages, .. } => {
+                messages.iter().try_for_each(|message| replay.sent(message, machine.now_ms()))?;
+            }
+            Action::Read { message, .. } | Action::Pause { message, .. } => replay.sent(&message, machine.now_ms())?,
             Action::Wait => match replay.next_answer() {
                 Some(entry) => machine.deliver(&entry.at, entry.answer.clone(), entry.answered_ms, &mut judge),
-                None if replay.cut_short => machine.stop(),
+                None if transcript.ended.is_some() => machine.stop(),
                 None => return Err(Foreign("an answer is missing".into())),
             },
             Action::Finished(end) => break end,
         }
     };
-    if end == End::Complete && !(replay.unsent.is_empty() && replay.open.is_empty()) {
-        return Err(Foreign("it goes on after the end of the vector".into()));
+    // After a vector that ended early the answers that were on their way are noted, and nothing else.
+    let rest = replay.unsent.iter().chain(replay.open.iter());
+    if let Some(entry) = rest.into_iter().find(|e| e.answer != Answer::Unread && end == End::Complete) {
+        return Err(Foreign(format!("it goes on after the end of the vector, with the message at {}", entry.at)));
     }
-    Ok(judge.verdict(transcript, &end))
+    Ok(judge.verdict(&end, transcript.ended.as_ref()))
 }
 
 /// The transcript in the place of the target.
@@ -134,8 +139,6 @@ struct Replay<'t> {
     unsent: VecDeque<&'t Entry>,
     /// Messages whose answer has not been delivered yet.
     open: Vec<&'t Entry>,
-    /// Whether the runner ended the vector, so that messages on their way have no entry.
-    cut_short: bool,
 }
 
 impl<'t> Replay<'t> {
@@ -144,22 +147,13 @@ impl<'t> Replay<'t> {
         if let Some(twice) = transcript.entries.iter().find(|entry| !seen.insert(&entry.at)) {
             return Err(Foreign(format!("two messages at {}", twice.at)));
         }
-        let broken = transcript.entries.iter().any(|e| matches!(e.answer, Answer::Broken(_)));
-        Ok(Replay {
-            unsent: transcript.entries.iter().collect(),
-            open: Vec::new(),
-            cut_short: broken || transcript.ended.is_some(),
-        })
+        Ok(Replay { unsent: transcript.entries.iter().collect(), open: Vec::new() })
     }
 
     fn sent(&mut self, message: &Message, now_ms: i64) -> Result<(), Foreign> {
-        let Some(place) = self.unsent.iter().position(|entry| entry.at == message.at) else {
-            if self.cut_short {
-                return Ok(());
-            }
-            return Err(Foreign(format!("the message at {} is missing", message.at)));
-        };
-        let entry = self.unsent.remove(place).expect("found");
+        let place = self.unsent.iter().position(|entry| entry.at == message.at);
+        let entry = place.and_then(|place| self.unsent.remove(place));
+        let entry = entry.ok_or_else(|| Foreign(format!("the message at {} is missing", message.at)))?;
         if entry.verb != message.verb || entry.params != message.params || entry.now_ms != now_ms {
             return Err(Foreign(format!("another message at {}", message.at)));
         }
@@ -168,12 +162,14 @@ impl<'t> Replay<'t> {
     }
 
     fn next_answer(&mut self) -> Option<&'t Entry> {
-        let (first, _) = self.open.iter().enumerate().min_by_key(|(_, entry)| entry.order)?;
+        let answered = self.open.iter().enumerate().filter(|(_, entry)| entry.answer != Answer::Unread);
+        let (first, _) = answered.min_by_key(|(_, entry)| entry.order)?;
         Some(self.open.remove(first))
     }
 }
 
-struct Judge<'v> {
+/// Judges a vector while a machine runs it.
+pub struct Judge<'v> {
     vector: &'v Vector,
     findings: Vec<Finding>,
     outcome: Option<Outcome>,
@@ -181,10 +177,16 @@ struct Judge<'v> {
     unknown: Vec<Finding>,
     advice: Vec<Finding>,
     judged: BTreeSet<String>,
+    /// Something that could not be judged stands in the way of a pass.
+    open: bool,
 }
 
+/// Places of one finding that are kept.
+const MOST_MISMATCHES: usize = 20;
+
 impl<'v> Judge<'v> {
-    fn new(vector: &'v Vector) -> Judge<'v> {
+    /// A judge who has seen nothing yet.
+    pub fn new(vector: &'v Vector) -> Judge<'v> {
         Judge {
             vector,
             findings: Vec::new(),
@@ -193,129 +195,174 @@ impl<'v> Judge<'v> {
             unknown: Vec::new(),
             advice: Vec::new(),
             judged: BTreeSet::new(),
+            open: false,
         }
     }
 
-    fn expectation(&mut self, at: &str, expectation: &Expectation, view: &View<'_>) {
-        let mut applies = Match::Yes;
-        for condition in &expectation.when {
-            applies = Match::all([applies, view.holds(condition)]);
-        }
+    /// Judges one expectation; whether it held, or at least was not found broken.
+    fn expectation(&mut self, at: &str, expectation: &Expectation, own: bool, view: &View<'_>) -> bool {
+        let applies = Match::all(expectation.when.iter().map(|condition| view.holds(condition)));
         let held = match applies {
             Match::Yes => view.holds(&expectation.claim),
-            Match::No(_) => return,
-            Match::Unknown(why) => Match::Unknown(why),
+            Match::No(_) => return true,
+            open => open,
         };
         let (requirement, strength) = match &expectation.about {
             About::Requirement { id, strength } => (Some(id.clone()), *strength),
             About::Precondition(_) => (None, Strength::Must),
         };
-        if let (Some(id), Match::Yes | Match::No(_)) = (&requirement, &held) {
+        if let (true, Some(id), Match::Yes | Match::No(_)) = (own, &requirement, &held) {
             self.judged.insert(id.clone());
         }
-        let finding = |message: String, mismatches| Finding {
+        let finding = |message: String, mismatches: Vec<Mismatch>| Finding {
             at: at.to_owned(),
             requirement: requirement.clone(),
             message,
-            mismatches,
+            mismatches: mismatches.into_iter().take(MOST_MISMATCHES).map(shortened).collect(),
         };
         match (held, &expectation.about) {
-            (Match::Yes, _) => {}
-            (Match::Unknown(why), _) => self.unknown.push(finding(format!("not judged: {why}"), Vec::new())),
-            (Match::No(mismatches), About::Precondition(why)) => {
-                let decided = self.outcome.get_or_insert(Outcome::Error);
-                if *decided == Outcome::Error {
-                    self.findings.push(finding(why.clone(), mismatches));
-                }
+            (Match::Yes, _) => true,
+            (Match::Wrong(why), _) => {
+                self.error(finding(format!("the vector makes no sense here: {why}"), Vec::new()));
+                false
             }
-            (Match::No(mismatches), About::Requirement { id, .. }) => match strength {
-                Strength::Must | Strength::MustNot => {
-                    // A broken sentence weighs more than a precondition of the same step.
-                    if self.outcome != Some(Outcome::Fail) {
-                        self.findings.clear();
-                    }
-                    self.outcome = Some(Outcome::Fail);
-                    self.findings.push(finding(format!("{id} is not met"), mismatches));
+            (Match::Unknown(why), _) => {
+                // What decides nothing when it is broken decides nothing when it cannot be told.
+                self.open |= strength != Strength::Should && strength != Strength::May;
+                if strength != Strength::May {
+                    self.unknown.push(finding(format!("not judged: {why}"), Vec::new()));
                 }
-                Strength::Should => self.warnings.push(finding(format!("{id} is not met (should)"), mismatches)),
-                Strength::May => self.advice.push(finding(format!("remark on {id}"), mismatches)),
-            },
+                true
+            }
+            (Match::No(mismatches), About::Precondition(why)) => {
+                self.error(finding(why.clone(), mismatches));
+                false
+            }
+            (Match::No(mismatches), About::Requirement { id, .. }) => {
+                match strength {
+                    Strength::Must | Strength::MustNot => {
+                        self.fail(finding(format!("{id} is not met"), mismatches));
+                    }
+                    Strength::Should => {
+                        self.warnings.push(finding(format!("{id} is not met (should)"), mismatches));
+                    }
+                    Strength::May => self.advice.push(finding(format!("remark on {id}"), mismatches)),
+                }
+                true
+            }
         }
     }
 
-    fn verdict(self, transcript: &Transcript, end: &End) -> Judgement {
-        let Judge { vector, mut findings, mut outcome, warnings, unknown, advice, judged } = self;
-        if outcome.is_none() {
-            let told = match (end, &transcript.ended) {
-                (_, Some(ended)) => Some((ended.at.clone(), ended.why.clone())),
-                (End::Stuck { at, why }, None) => Some((at.clone(), why.clone())),
-                (End::Complete | End::Stopped, None) => None,
-            };
-            if let Some((at, message)) = told {
-                outcome = Some(Outcome::Error);
-                findings.push(Finding { at, requirement: None, message, mismatches: Vec::new() });
-            }
+    fn fail(&mut self, finding: Finding) {
+        // A broken sentence weighs more than a precondition of the same step.
+        if self.outcome != Some(Outcome::Fail) {
+            self.findings.clear();
         }
-        let outcome = outcome.unwrap_or(match (unknown.is_empty(), warnings.is_empty()) {
-            (false, _) => Outcome::NotRun,
-            (true, false) => Outcome::Warn,
+        self.outcome = Some(Outcome::Fail);
+        self.findings.push(finding);
+    }
+
+    fn error(&mut self, finding: Finding) {
+        if *self.outcome.get_or_insert(Outcome::Error) == Outcome::Error {
+            self.findings.push(finding);
+        }
+    }
+
+    /// The verdict at the end of the vector; `ended` is why it could not be judged to its end.
+    pub fn verdict(mut self, end: &End, ended: Option<&Ended>) -> Judgement {
+        let told = match (end, ended) {
+            (_, Some(ended)) => Some((ended.at.clone(), ended.why.clone())),
+            (End::Stuck { at, why }, None) => Some((at.clone(), why.clone())),
+            (End::Complete | End::Stopped, None) => None,
+        };
+        if let (None, Some((at, message))) = (self.outcome, told) {
+            self.error(Finding { at, requirement: None, message, mismatches: Vec::new() });
+        }
+        let Judge { vector, findings, outcome, warnings, unknown, advice, judged, open } = self;
+        let nothing_judged = !vector.requirements.iter().any(|id| judged.contains(id));
+        let outcome = outcome.unwrap_or(match (open, warnings.is_empty()) {
+            (true, _) => Outcome::NotRun,
+            (false, false) => Outcome::Warn,
             // Conditions that never held have tested nothing, and must not read as a pass.
-            (true, true) if !vector.requirements.iter().any(|id| judged.contains(id)) => Outcome::NotApplicable,
-            (true, true) => Outcome::Pass,
+            (false, true) if nothing_judged && unknown.is_empty() && vector.may_not_arise.is_some() => {
+                Outcome::NotApplicable
+            }
+            (false, true) if nothing_judged => Outcome::NotRun,
+            (false, true) => Outcome::Pass,
         });
         let first = match outcome {
             Outcome::NotRun => unknown.first(),
             Outcome::Warn => warnings.first(),
             _ => findings.first(),
         };
-        let mut reason = first.map(|f| format!("step {}: {}", f.at, f.message));
-        if outcome == Outcome::NotApplicable {
-            reason = Some("the case that this vector is about did not arise with this target".into());
-        }
+        let reason = match (outcome, first) {
+            (Outcome::Pass, _) => None,
+            (_, Some(finding)) => Some(format!("step {}: {}", finding.at, finding.message)),
+            (Outcome::NotApplicable, None) => vector.may_not_arise.clone(),
+            (_, None) => Some("none of the vector's expectations applied to what came".into()),
+        };
         Judgement { outcome, reason, findings, warnings, unknown, advice, judged: judged.into_iter().collect() }
     }
+}
+
+fn shortened(mismatch: Mismatch) -> Mismatch {
+    let Mismatch { mut pointer, expected, actual } = mismatch;
+    if let Some((end, _)) = pointer.char_indices().nth(300) {
+        pointer.truncate(end);
+        pointer.push('…');
+    }
+    Mismatch { pointer, expected: cut(&expected), actual: actual.map(|value| cut(&value)) }
 }
 
 impl Observer for Judge<'_> {
     fn step(&mut self, at: &str, step: &Step, answer: Option<&Answer>, view: &View<'_>) -> bool {
         match answer {
-            Some(Answer::Broken(why)) => {
-                let requirement = step.breakdown.clone();
-                self.outcome = Some(if requirement.is_some() { Outcome::Fail } else { Outcome::Error });
-                self.findings.push(Finding {
-                    at: at.to_owned(),
-                    requirement,
-                    message: why.clone(),
-                    mismatches: Vec::new(),
-                });
+            Some(Answer::Broken { kind, why }) => {
+                // Only a target that died or hung has done what a requirement can forbid.
+                let requirement = step.breakdown.clone().filter(|_| *kind != Breakdown::Protocol);
+                self.judged.extend(requirement.clone());
+                let broken = requirement.is_some();
+                let finding = Finding { at: at.to_owned(), requirement, message: why.clone(), mismatches: Vec::new() };
+                if broken {
+                    self.fail(finding)
+                } else {
+                    self.error(finding)
+                }
                 return false;
             }
             Some(Answer::Refused { code, message }) => {
-                self.outcome = Some(Outcome::Error);
                 let message = format!("the target cannot do this step: {message} ({code})");
-                self.findings.push(Finding { at: at.to_owned(), requirement: None, message, mismatches: Vec::new() });
+                self.error(Finding { at: at.to_owned(), requirement: None, message, mismatches: Vec::new() });
                 return false;
             }
             _ => {}
         }
-        if answer.is_some() {
-            // It lives: what forbids it to die here holds.
-            self.judged.extend(step.breakdown.clone());
-        }
+        // It lives, or came to what was waited for: what forbids the opposite holds.
+        self.judged.extend(step.breakdown.clone());
         for expectation in &step.expect {
-            self.expectation(at, expectation, view);
+            // Without its precondition the rest of the step's own expectations has no ground.
+            if !self.expectation(at, expectation, true, view) {
+                break;
+            }
         }
-        let judged_always = matches!(&step.kind, crate::model::Kind::Call(call) if call.always);
-        if judged_always && answer.is_some() {
+        let Kind::Call(call) = &step.kind else { return self.outcome.is_none() };
+        let cut_off = call.may_die && answer.is_some_and(is_dead_object);
+        if !cut_off {
             for expectation in self.vector.always.iter() {
-                self.expectation(at, expectation, view);
+                self.expectation(at, expectation, false, view);
             }
         }
         self.outcome.is_none()
     }
 
     fn skipped(&mut self, at: &str, why: &str) {
+        self.open = true;
         let message = format!("the step was left out: {why}");
         self.unknown.push(Finding { at: at.to_owned(), requirement: None, message, mismatches: Vec::new() });
     }
+}
+
+fn is_dead_object(answer: &Answer) -> bool {
+    let Answer::Result(result) = answer else { return false };
+    result["exception"]["class"].as_str() == Some("android.os.DeadObjectException")
 }

@@ -13,6 +13,7 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// Every embedded file: its path in the vectors' folder, and its text.
 pub const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
@@ -145,7 +146,9 @@ impl Catalogue {
                 }
                 match kind_of(&name) {
                     None => faults.push(whole(name, NOTHING.into())),
-                    Some(FileKind::Source) => {}
+                    // In the folder of this crate; elsewhere such a folder is a mistake.
+                    Some(FileKind::Source) if path.join("build.rs").is_file() => {}
+                    Some(FileKind::Source) => faults.push(whole(name, NOTHING.into())),
                     Some(_) => match std::fs::read(entry.path()) {
                         Ok(text) => {
                             files.insert(name, text);
@@ -254,8 +257,15 @@ impl Catalogue {
             faults.sort();
             return Err(LoadError(faults));
         }
-        let listing: String = files.iter().map(|(name, text)| format!("{} {name}\n", sha256_hex(text))).collect();
-        Ok(Catalogue { ledger, vectors, sha256: sha256_hex(listing.as_bytes()), tables })
+        let sha256 = digest(files.iter().map(|(name, text)| (name.as_str(), text.as_slice())));
+        Ok(Catalogue { ledger, vectors, sha256, tables })
+    }
+
+    /// Whether these are exactly the vectors that the program brings: only they carry a claim.
+    pub fn is_official(&self) -> bool {
+        static OFFICIAL: LazyLock<String> =
+            LazyLock::new(|| digest(EMBEDDED.iter().map(|(name, text)| (*name, text.as_bytes()))));
+        self.sha256 == *OFFICIAL
     }
 
     /// The vector of an id.
@@ -263,6 +273,11 @@ impl Catalogue {
         let place = self.vectors.binary_search_by(|v| v.id.as_str().cmp(id)).ok()?;
         Some(&self.vectors[place])
     }
+}
+
+fn digest<'f>(files: impl Iterator<Item = (&'f str, &'f [u8])>) -> String {
+    let listing: String = files.map(|(name, text)| format!("{} {name}\n", sha256_hex(text))).collect();
+    sha256_hex(listing.as_bytes())
 }
 
 /// A single file says itself where it belongs; a file that does not is refused by the reader, wherever it is put.

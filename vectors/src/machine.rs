@@ -1,18 +1,19 @@
 //! The interpreter of vectors, without any input or output of its own. The main type is [`Machine`].
 //!
 //! A machine says what to do next ([`Machine::next`]) and is told what came of it ([`Machine::deliver`]). The runner drives
-//! one with a live target; the judge drives one with a transcript, and thereby sees the same values at the same places.
-//! An [`Observer`] is called after each step, with the [`View`] that expectations are judged in.
+//! one with a live target; [`crate::judge::judge`] drives one with a transcript, and thereby sees the same values at the same
+//! places. An [`Observer`] is told of each step that is over, with the [`View`] that expectations are judged in.
 
 use crate::bundle::{Bundle, Text, Value};
 use crate::expr::{self, ExprError, Scope};
 use crate::fixture;
 use crate::json::{Limits, parse};
-use crate::model::{Args, Assertion, Call, Kind, Rounds, Step, Vector};
-use crate::pattern::{self, Match};
+use crate::model::{Args, Assertion, Call, Kind, Parallel, Rounds, Step, Vector};
+use crate::pattern::{self, Match, Mismatch};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What a target answered to one message.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,8 +27,27 @@ pub enum Answer {
         /// Its message.
         message: String,
     },
-    /// There was no answer, as the target died, hung, or broke the protocol.
-    Broken(String),
+    /// There was no answer.
+    Broken {
+        /// What kind of breakdown.
+        kind: Breakdown,
+        /// What happened, in a sentence.
+        why: String,
+    },
+    /// The vector was over before there was an answer.
+    Unread,
+}
+
+/// Why there is no answer. Only the first two can break a requirement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Breakdown {
+    /// The target ended.
+    Died,
+    /// The target did not answer, or what was waited for did not come.
+    Hung,
+    /// The target broke the target protocol.
+    Protocol,
 }
 
 /// One message to the target.
@@ -35,28 +55,36 @@ pub enum Answer {
 pub struct Message {
     /// Where in the vector it belongs, for example `3`, `4[0].1` (a round of a repeat) or `5{1}.0` (a branch).
     pub at: String,
-    /// The verb of the target protocol.
+    /// The verb of the target protocol, or [`WAIT`].
     pub verb: String,
     /// Its parameters.
     pub params: Json,
 }
 
-/// What a machine wants next.
+/// The verb of a pause, which is not sent to the target: real time passes.
+pub const WAIT: &str = "wait";
+
+/// What a machine wants next. Everything in it is answered by [`Machine::deliver`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// These messages are to be sent, in this order, without waiting in between. More than one: they start together.
-    Send(Vec<Message>),
+    /// These messages are to be sent, in this order, without waiting in between.
+    Send {
+        /// The messages.
+        messages: Vec<Message>,
+        /// Where several start together: the seed by which a target in this process interleaves them.
+        schedule: Option<u64>,
+    },
     /// An `fd.read` is to be repeated to the end of the descriptor or up to the limit, and delivered as one result.
     Read {
-        /// The message of the first reading.
+        /// The message of each reading.
         message: Message,
         /// Stop after so many bytes.
         limit_bytes: u64,
     },
-    /// Real time is to pass; then [`Machine::resume`], and [`Machine::next`] again. `at` names the waiting step, whose patience the caller counts.
+    /// Real time is to pass. `at` of the message is that of the waiting step and its round: `4[2]`.
     Pause {
-        /// The step that waits.
-        at: String,
+        /// A message with the verb [`WAIT`].
+        message: Message,
         /// How long, in milliseconds.
         ms: u64,
     },
@@ -78,17 +106,19 @@ pub enum End {
         /// Why.
         why: String,
     },
-    /// The observer had seen enough, or the target was gone.
+    /// The observer had seen enough, or the caller stopped it.
     Stopped,
 }
 
 /// What is visible after a step, for conditions and expectations.
 pub struct View<'m> {
-    machine: &'m Core<'m>,
+    core: &'m Core<'m>,
     task: usize,
     /// The step's own values: `request`, `session`, `answer`, `reply`.
-    own: &'m BTreeMap<&'static str, Json>,
+    own: &'m Own,
 }
+
+type Own = BTreeMap<&'static str, Json>;
 
 /// Is told of every step that is over.
 pub trait Observer {
@@ -97,18 +127,6 @@ pub trait Observer {
 
     /// A step was left out, as it could not be told whether its condition holds.
     fn skipped(&mut self, at: &str, why: &str);
-}
-
-/// Sees nothing: for the runner, which judges afterwards.
-pub struct Blind;
-
-impl Observer for Blind {
-    fn step(&mut self, _: &str, _: &Step, answer: Option<&Answer>, _: &View<'_>) -> bool {
-        // A target that is gone can be asked nothing more.
-        !matches!(answer, Some(Answer::Broken(_)))
-    }
-
-    fn skipped(&mut self, _: &str, _: &str) {}
 }
 
 /// What a machine is started with; all of it is in the transcript.
@@ -125,6 +143,7 @@ pub struct Start {
 /// The interpreter of one vector.
 pub struct Machine<'v> {
     core: Core<'v>,
+    pending: VecDeque<Action>,
     end: Option<End>,
 }
 
@@ -132,6 +151,7 @@ struct Core<'v> {
     vector: &'v Vector,
     start: Start,
     now_ms: i64,
+    /// The main task, and while it joins the branches.
     tasks: Vec<Task<'v>>,
 }
 
@@ -140,7 +160,6 @@ enum State {
     Ready,
     /// Waits for the delivery at this place.
     Waiting(String),
-    Paused,
     AtBarrier,
     /// The main task, while branches run.
     Joining,
@@ -151,7 +170,7 @@ struct Task<'v> {
     frames: Vec<Frame<'v>>,
     state: State,
     /// The step that waits, with its own values.
-    open: Option<(&'v Step, BTreeMap<&'static str, Json>)>,
+    open: Option<(&'v Step, Own)>,
 }
 
 struct Frame<'v> {
@@ -165,21 +184,28 @@ struct Frame<'v> {
 struct Round<'v> {
     step: &'v Step,
     at: String,
-    index: u64,
-    times: Option<u64>,
-    collected: BTreeMap<String, Vec<Json>>,
+    index: usize,
+    kind: RoundKind,
+    /// What each round saved.
+    saved: Vec<BTreeMap<String, Json>>,
+}
+
+enum RoundKind {
+    Times(usize),
+    Over(Vec<Json>),
+    Until,
 }
 
 impl Scope for View<'_> {
     fn get(&self, name: &str) -> Option<Cow<'_, Json>> {
         match self.own.get(name) {
             Some(value) => Some(Cow::Borrowed(value)),
-            None => self.machine.lookup(self.task, name),
+            None => self.core.lookup(self.task, name),
         }
     }
 
     fn uuid(&self, name: &str) -> String {
-        self.machine.uuid(name)
+        self.core.uuid(name)
     }
 }
 
@@ -187,42 +213,29 @@ impl View<'_> {
     /// Whether an assertion holds here.
     pub fn holds(&self, assertion: &Assertion) -> Match {
         match assertion {
-            Assertion::Is { that, is } => {
-                let value = match that {
-                    None => Ok(self.own.get("answer").cloned()),
-                    Some(that) => expr::resolve_optional(that, self),
-                };
-                match value {
-                    Ok(value) => pattern::matches(is, value.as_ref(), self),
-                    Err(why) => Match::No(vec![pattern::Mismatch {
-                        pointer: String::new(),
-                        expected: json!(why),
-                        actual: None,
-                    }]),
-                }
-            }
+            Assertion::Is { that: None, is } => pattern::matches(is, self.own.get("answer"), self),
+            Assertion::Is { that: Some(that), is } => pattern::value_matches(that, is, self),
             Assertion::AnyOf(list) => Match::any(list.iter().map(|a| self.holds(a))),
             Assertion::AllOf(list) => Match::all(list.iter().map(|a| self.holds(a))),
-            Assertion::NoneOf(list) => match Match::any(list.iter().map(|a| self.holds(a))) {
-                Match::Yes => Match::No(vec![pattern::Mismatch {
-                    pointer: String::new(),
-                    expected: json!("none of the excluded cases"),
-                    actual: self.own.get("answer").cloned(),
-                }]),
-                Match::No(_) => Match::Yes,
-                unknown => unknown,
-            },
+            Assertion::NoneOf(list) => Match::any(list.iter().map(|a| self.holds(a))).negated(|| Mismatch {
+                pointer: String::new(),
+                expected: json!("none of the excluded cases"),
+                actual: self.own.get("answer").cloned(),
+            }),
         }
     }
 }
 
 impl Core<'_> {
+    /// The frames that a task sees, innermost first: its own, then those of the main task.
+    fn frames(&self, task: usize) -> impl Iterator<Item = &Frame<'_>> {
+        let main = if task == 0 { [].iter() } else { self.tasks[0].frames.iter() };
+        self.tasks[task].frames.iter().rev().chain(main.rev())
+    }
+
     fn lookup(&self, task: usize, name: &str) -> Option<Cow<'_, Json>> {
-        // A branch sees its own values, then those of the main task.
-        for frame in self.tasks[task].frames.iter().rev().chain(self.tasks[0].frames.iter().rev()) {
-            if let Some(value) = frame.values.get(name) {
-                return Some(Cow::Borrowed(value));
-            }
+        if let Some(value) = self.frames(task).find_map(|frame| frame.values.get(name)) {
+            return Some(Cow::Borrowed(value));
         }
         match name {
             "now" => Some(Cow::Owned(json!(self.now_ms))),
@@ -232,6 +245,12 @@ impl Core<'_> {
             "callers" => Some(Cow::Borrowed(fixture::callers())),
             _ => None,
         }
+    }
+
+    /// The saved reply of `negotiate` that brought a token.
+    fn session_of(&self, task: usize, token: &str) -> Option<&Json> {
+        let brought = |value: &&Json| value["data"]["session_token"].as_str() == Some(token);
+        self.frames(task).flat_map(|frame| frame.values.values()).find(brought)
     }
 
     /// Version 4 by shape; decided by seed, vector and name.
@@ -269,51 +288,8 @@ impl<'v> Machine<'v> {
         let root =
             Frame { steps: &vector.steps, index: 0, prefix: String::new(), values: BTreeMap::new(), round: None };
         let main = Task { frames: vec![root], state: State::Ready, open: None };
-        Machine { core: Core { vector, now_ms: start.now_ms, start, tasks: vec![main] }, end: None }
-    }
-
-    /// The seed for interleaving the messages that start together at a place.
-    pub fn schedule_seed(&self, at: &str) -> u64 {
-        self.core.dice(&format!("schedule {at}"))
-    }
-
-    /// What to do next. No time passes in here: the target's time is that of the last delivery or pause.
-    pub fn next(&mut self, observer: &mut dyn Observer) -> Action {
-        let mut send = Vec::new();
-        loop {
-            if let Some(end) = &self.end {
-                return Action::Finished(end.clone());
-            }
-            let Some(task) = self.runnable() else { break };
-            self.core.tasks[task].state = State::Ready;
-            match self.advance(task, observer) {
-                Ok(None) => {}
-                Ok(Some(Action::Send(messages))) => send.extend(messages),
-                Ok(Some(action)) => {
-                    // Only the main task reads and pauses, and then it is alone.
-                    debug_assert!(send.is_empty());
-                    return action;
-                }
-                Err((at, error)) => {
-                    let why = match error {
-                        ExprError::Unresolved(path) => format!("no earlier answer brought ${{{path}}}"),
-                        ExprError::Wrong(what) => what,
-                    };
-                    self.end = Some(End::Stuck { at, why });
-                }
-            }
-        }
-        if !send.is_empty() {
-            let place = send[0].at.clone();
-            self.core.shuffle(&place, &mut send);
-            return Action::Send(send);
-        }
-        Action::Wait
-    }
-
-    /// After an [`Action::Pause`]: the target's time, in milliseconds since 1970. It never goes back.
-    pub fn resume(&mut self, now_ms: i64) {
-        self.core.now_ms = self.core.now_ms.max(now_ms);
+        let core = Core { vector, now_ms: start.now_ms, start, tasks: vec![main] };
+        Machine { core, pending: VecDeque::new(), end: None }
     }
 
     /// The target's time at which the next messages are made.
@@ -321,38 +297,101 @@ impl<'v> Machine<'v> {
         self.core.now_ms
     }
 
+    /// What to do next. No time passes in here: the target's time is that of the last delivery.
+    pub fn next(&mut self, observer: &mut dyn Observer) -> Action {
+        let mut send: Vec<Message> = Vec::new();
+        while self.end.is_none() {
+            let Some(task) = self.runnable() else { break };
+            match self.advance(task, observer) {
+                Ok(None) => {}
+                Ok(Some(Action::Send { messages, .. })) => send.extend(messages),
+                Ok(Some(action)) => self.pending.push_back(action),
+                Err((at, error)) => self.end = Some(End::Stuck { at, why: error.to_string() }),
+            }
+        }
+        if !send.is_empty() {
+            return self.together(send);
+        }
+        if let Some(action) = self.pending.pop_front() {
+            return action;
+        }
+        match &self.end {
+            Some(end) => Action::Finished(end.clone()),
+            None => Action::Wait,
+        }
+    }
+
+    /// Messages that start together, in the order and with the schedule of their parallel step.
+    fn together(&self, mut messages: Vec<Message>) -> Action {
+        let parallel = match &self.core.tasks[0].open {
+            Some((Step { kind: Kind::Parallel(parallel), .. }, _)) => Some(parallel),
+            _ => None,
+        };
+        let place = messages[0].at.clone();
+        let schedule = (messages.len() > 1).then(|| match parallel.and_then(|p| p.schedule) {
+            Some(seed) => seed,
+            None => self.core.dice(&format!("schedule {place}")),
+        });
+        if !parallel.is_some_and(|p| p.as_written) {
+            self.core.shuffle(&place, &mut messages);
+        }
+        Action::Send { messages, schedule }
+    }
+
     /// Tells what came of a message. `now_ms` is the target's time, in milliseconds since 1970; it never goes back.
     pub fn deliver(&mut self, at: &str, answer: Answer, now_ms: i64, observer: &mut dyn Observer) {
         self.core.now_ms = self.core.now_ms.max(now_ms);
-        let task = self.core.tasks.iter().position(|task| matches!(&task.state, State::Waiting(place) if place == at));
-        let Some(task) = task else { return };
+        let Some(task) = self.waiting_at(at) else { return };
         let (step, mut own) = self.core.tasks[task].open.take().expect("a waiting task has an open step");
-        if let Answer::Result(result) = &answer {
-            own.insert("answer", result.clone());
-            own.insert("reply", flatten_reply(result));
-        }
         self.core.tasks[task].state = State::Ready;
-        if let Some(name) = &step.save {
-            let value = own.get("reply").cloned().unwrap_or(Json::Null);
-            self.save(task, name, value);
+        if matches!(step.kind, Kind::Repeat { .. }) && matches!(answer, Answer::Result(_)) {
+            // A pause is over: the next round is ready.
+            return;
         }
-        self.over(task, at, step, Some(&answer), &own, observer);
+        if let Answer::Result(result) = &answer {
+            let reply = flatten_reply(result);
+            if let Some(name) = &step.save {
+                self.save(task, name, reply.clone());
+            }
+            own.insert("answer", result.clone());
+            own.insert("reply", reply);
+        }
+        // A pause that is given up belongs to the repeat, whose place has no round.
+        let place =
+            if matches!(step.kind, Kind::Repeat { .. }) { at.rsplit_once('[').map_or(at, |(p, _)| p) } else { at };
+        self.over(task, place, step, Some(&answer), &own, observer);
     }
 
-    /// Ends the vector, as the target is gone or the caller's patience is at its end.
+    /// The requirement that a breakdown of the message at a place breaks.
+    pub fn breakdown_at(&self, at: &str) -> Option<&str> {
+        let (step, _) = self.core.tasks[self.waiting_at(at)?].open.as_ref()?;
+        step.breakdown.as_deref()
+    }
+
+    /// Ends the vector, as the caller's patience is at its end.
     pub fn stop(&mut self) {
         self.end.get_or_insert(End::Stopped);
     }
 
-    fn runnable(&self) -> Option<usize> {
-        let tasks = &self.core.tasks;
-        if let Some(ready) = tasks.iter().position(|t| matches!(t.state, State::Ready | State::Paused)) {
-            return Some(ready);
+    fn waiting_at(&self, at: &str) -> Option<usize> {
+        self.core.tasks.iter().position(|task| matches!(&task.state, State::Waiting(place) if place == at))
+    }
+
+    fn runnable(&mut self) -> Option<usize> {
+        let tasks = &mut self.core.tasks;
+        let ready = |tasks: &[Task<'_>]| tasks.iter().position(|t| t.state == State::Ready);
+        if let Some(task) = ready(tasks) {
+            return Some(task);
         }
-        // A barrier opens when every branch that is not done stands at it.
-        let at_barrier = |t: &Task<'_>| t.state == State::AtBarrier;
-        let all = tasks[1..].iter().all(|t| at_barrier(t) || t.state == State::Done);
-        if all { tasks.iter().position(at_barrier) } else { None }
+        // A barrier opens for all at once, when every branch that is not done stands at it.
+        if tasks.len() > 1 && tasks[1..].iter().all(|t| matches!(t.state, State::AtBarrier | State::Done)) {
+            for task in &mut tasks[1..] {
+                if task.state == State::AtBarrier {
+                    task.state = State::Ready;
+                }
+            }
+        }
+        ready(tasks)
     }
 
     fn save(&mut self, task: usize, name: &str, value: Json) {
@@ -366,10 +405,10 @@ impl<'v> Machine<'v> {
         at: &str,
         step: &Step,
         answer: Option<&Answer>,
-        own: &BTreeMap<&'static str, Json>,
+        own: &Own,
         observer: &mut dyn Observer,
     ) {
-        let view = View { machine: &self.core, task, own };
+        let view = View { core: &self.core, task, own };
         if !observer.step(at, step, answer, &view) {
             self.stop();
         }
@@ -379,14 +418,14 @@ impl<'v> Machine<'v> {
     fn advance(&mut self, task: usize, observer: &mut dyn Observer) -> Result<Option<Action>, (String, ExprError)> {
         let frame = self.core.tasks[task].frames.last_mut().expect("a frame");
         let Some(step) = frame.steps.get(frame.index) else {
-            return self.frame_over(task, observer).map_err(|e| (String::new(), e));
+            return self.frame_over(task, observer);
         };
         let step: &'v Step = step;
         let at = format!("{}{}", frame.prefix, frame.index);
         frame.index += 1;
         if let Some(when) = &step.when {
-            let own = BTreeMap::new();
-            let view = View { machine: &self.core, task, own: &own };
+            let own = Own::new();
+            let view = View { core: &self.core, task, own: &own };
             match view.holds(when) {
                 Match::Yes => {}
                 Match::No(_) => return Ok(None),
@@ -394,6 +433,7 @@ impl<'v> Machine<'v> {
                     observer.skipped(&at, &why);
                     return Ok(None);
                 }
+                Match::Wrong(why) => return Err((at, ExprError::Wrong(why))),
             }
         }
         self.begin(task, step, &at, observer).map_err(|error| (at, error))
@@ -406,16 +446,20 @@ impl<'v> Machine<'v> {
         at: &str,
         observer: &mut dyn Observer,
     ) -> Result<Option<Action>, ExprError> {
-        let mut own = BTreeMap::new();
-        let view = View { machine: &self.core, task, own: &BTreeMap::new() };
+        let mut own = Own::new();
+        let none = Own::new();
+        let view = View { core: &self.core, task, own: &none };
         let message = |verb: &str, params: Json| Message { at: at.to_owned(), verb: verb.to_owned(), params };
         match &step.kind {
             Kind::Call(call) => {
                 let params = call_params(call, at, &view)?;
-                own.insert("request", request_view(&params));
-                if let Some(session) = call.session.as_ref().and_then(|name| view.get(name)) {
-                    own.insert("session", session.into_owned());
+                let request = request_view(&params);
+                if let Some(session) =
+                    request["extras"]["session_token"].as_str().and_then(|token| self.core.session_of(task, token))
+                {
+                    own.insert("session", session.clone());
                 }
+                own.insert("request", request);
                 Ok(Some(self.wait(task, step, own, message("provider.call", params))))
             }
             Kind::Control { name, with } => {
@@ -441,6 +485,15 @@ impl<'v> Machine<'v> {
                 self.wait(task, step, own, message.clone());
                 Ok(Some(Action::Read { message, limit_bytes }))
             }
+            Kind::Let(values) => {
+                let values: Result<Vec<(String, Json)>, ExprError> =
+                    values.iter().map(|(name, value)| Ok((name.clone(), expr::resolve(value, &view)?))).collect();
+                for (name, value) in values? {
+                    self.save(task, &name, value);
+                }
+                self.over(task, at, step, None, &own, observer);
+                Ok(None)
+            }
             Kind::Expect => {
                 self.over(task, at, step, None, &own, observer);
                 Ok(None)
@@ -450,110 +503,135 @@ impl<'v> Machine<'v> {
                 Ok(None)
             }
             Kind::Repeat { steps, rounds } => {
-                let times = match rounds {
-                    Rounds::Times(times) => Some(count(&expr::resolve(times, &view)?)?),
-                    Rounds::Until { .. } => None,
+                let kind = match rounds {
+                    Rounds::Times(times) => RoundKind::Times(count(&expr::resolve(times, &view)?, MOST_ROUNDS)?),
+                    Rounds::Over(list) => match expr::resolve(list, &view)? {
+                        Json::Array(items) => RoundKind::Over(items),
+                        _ => return Err(ExprError::Wrong("over is no list".into())),
+                    },
+                    Rounds::Until { .. } => RoundKind::Until,
                 };
-                let round = Round { step, at: at.to_owned(), index: 0, times, collected: BTreeMap::new() };
-                if times == Some(0) {
+                let none = matches!(&kind, RoundKind::Times(0)) || matches!(&kind, RoundKind::Over(l) if l.is_empty());
+                if none {
                     self.over(task, at, step, None, &own, observer);
                 } else {
-                    self.push_round(task, steps, round);
+                    self.push_round(task, steps, Round { step, at: at.to_owned(), index: 0, kind, saved: Vec::new() });
                 }
                 Ok(None)
             }
-            Kind::Parallel { branches, copies } => {
-                let taken = match copies {
-                    Some(copies) => count(&expr::resolve(copies, &view)?)?,
-                    None => branches.len() as u64,
+            Kind::Parallel(parallel) => {
+                let copies = match &parallel.copies {
+                    Some(copies) => Some(count(&expr::resolve(copies, &view)?, MOST_COPIES)?),
+                    None => None,
                 };
-                for n in 0..taken {
-                    let steps = &branches[if copies.is_some() { 0 } else { n as usize }];
-                    let values = BTreeMap::from([("branch".to_owned(), json!(n))]);
-                    let frame = Frame { steps, index: 0, prefix: format!("{at}{{{n}}}."), values, round: None };
-                    self.core.tasks.push(Task { frames: vec![frame], state: State::Ready, open: None });
-                }
-                self.core.tasks[task].state = State::Joining;
-                self.core.tasks[task].open = Some((step, own));
-                if taken == 0 {
-                    self.join(observer);
-                }
+                self.fork(task, step, at, parallel, copies, observer);
                 Ok(None)
             }
         }
     }
 
-    fn wait(&mut self, task: usize, step: &'v Step, own: BTreeMap<&'static str, Json>, message: Message) -> Action {
+    fn fork(
+        &mut self,
+        task: usize,
+        step: &'v Step,
+        at: &str,
+        parallel: &'v Parallel,
+        copies: Option<usize>,
+        observer: &mut dyn Observer,
+    ) {
+        for n in 0..copies.unwrap_or(parallel.branches.len()) {
+            let steps = &parallel.branches[if copies.is_some() { 0 } else { n }];
+            let values = BTreeMap::from([("branch".to_owned(), json!(n))]);
+            let frame = Frame { steps, index: 0, prefix: format!("{at}{{{n}}}."), values, round: None };
+            self.core.tasks.push(Task { frames: vec![frame], state: State::Ready, open: None });
+        }
+        self.core.tasks[task].state = State::Joining;
+        self.core.tasks[task].open = Some((step, Own::new()));
+        if self.core.tasks.len() == 1 {
+            self.join(observer);
+        }
+    }
+
+    fn wait(&mut self, task: usize, step: &'v Step, own: Own, message: Message) -> Action {
         let task = &mut self.core.tasks[task];
         task.state = State::Waiting(message.at.clone());
         task.open = Some((step, own));
-        Action::Send(vec![message])
+        Action::Send { messages: vec![message], schedule: None }
     }
 
     fn push_round(&mut self, task: usize, steps: &'v [Step], round: Round<'v>) {
         let prefix = format!("{}[{}].", round.at, round.index);
-        let values = BTreeMap::from([("i".to_owned(), json!(round.index))]);
+        let mut values = BTreeMap::from([("i".to_owned(), json!(round.index))]);
+        if let RoundKind::Over(items) = &round.kind {
+            values.insert("item".into(), items[round.index].clone());
+        }
         self.core.tasks[task].frames.push(Frame { steps, index: 0, prefix, values, round: Some(round) });
     }
 
     /// The steps of a frame are done: another round, back to the frame above, or the end of the task.
-    fn frame_over(&mut self, task: usize, observer: &mut dyn Observer) -> Result<Option<Action>, ExprError> {
-        let Some(Frame { steps, values, round, .. }) = self.core.tasks[task].frames.pop() else {
+    fn frame_over(&mut self, task: usize, observer: &mut dyn Observer) -> Result<Option<Action>, (String, ExprError)> {
+        let Some(Frame { steps, mut values, round, .. }) = self.core.tasks[task].frames.pop() else {
             unreachable!("a task has a frame")
         };
         let Some(mut round) = round else {
-            self.core.tasks[task].state = State::Done;
-            if task == 0 {
-                self.end.get_or_insert(End::Complete);
-            } else {
-                // Keep what the branch saved until all branches are done.
-                self.core.tasks[task].frames.push(Frame {
-                    steps: &[],
-                    index: 0,
-                    prefix: String::new(),
-                    values,
-                    round: None,
-                });
-                if self.core.tasks[1..].iter().all(|t| t.state == State::Done) {
-                    self.join(observer);
-                }
-            }
+            self.task_over(task, values, observer);
             return Ok(None);
         };
-        let at = round.at.clone();
-        let own = BTreeMap::new();
-        match (&round.step.kind, round.times) {
-            (Kind::Repeat { rounds: Rounds::Until { until, pause_ms }, .. }, _) => {
-                for (name, value) in values.into_iter().filter(|(name, _)| name != "i") {
-                    self.save(task, &name, value);
-                }
-                let view = View { machine: &self.core, task, own: &own };
-                if view.holds(until) == Match::Yes {
-                    let step = round.step;
+        for own in ["i", "item"] {
+            values.remove(own);
+        }
+        let (step, at) = (round.step, round.at.clone());
+        let own = Own::new();
+        if let Kind::Repeat { rounds: Rounds::Until { until, pause_ms }, .. } = &step.kind {
+            for (name, value) in values {
+                self.save(task, &name, value);
+            }
+            let view = View { core: &self.core, task, own: &own };
+            match view.holds(until) {
+                Match::Yes => {
                     self.over(task, &at, step, None, &own, observer);
                     return Ok(None);
                 }
-                round.index += 1;
-                self.push_round(task, steps, round);
-                self.core.tasks[task].state = State::Paused;
-                Ok(Some(Action::Pause { at, ms: *pause_ms }))
+                Match::No(_) => {}
+                Match::Unknown(why) => return Err((at, ExprError::Unknown(why))),
+                Match::Wrong(why) => return Err((at, ExprError::Wrong(why))),
             }
-            (_, times) => {
-                for (name, value) in values.into_iter().filter(|(name, _)| name != "i") {
-                    round.collected.entry(name).or_default().push(value);
-                }
-                round.index += 1;
-                if Some(round.index) < times {
-                    self.push_round(task, steps, round);
-                    return Ok(None);
-                }
-                for (name, list) in round.collected {
-                    self.save(task, &name, Json::Array(list));
-                }
-                let step = round.step;
-                self.over(task, &at, step, None, &own, observer);
-                Ok(None)
-            }
+            let params = json!({ "ms": pause_ms });
+            let message = Message { at: format!("{at}[{}]", round.index), verb: WAIT.to_owned(), params };
+            round.index += 1;
+            self.push_round(task, steps, round);
+            self.wait(task, step, own, message.clone());
+            return Ok(Some(Action::Pause { message, ms: *pause_ms }));
+        }
+        round.saved.push(values);
+        round.index += 1;
+        let all = match &round.kind {
+            RoundKind::Times(times) => *times,
+            RoundKind::Over(items) => items.len(),
+            RoundKind::Until => unreachable!("dealt with"),
+        };
+        if round.index < all {
+            self.push_round(task, steps, round);
+            return Ok(None);
+        }
+        for (name, list) in columns(round.saved) {
+            self.save(task, &name, list);
+        }
+        self.over(task, &at, step, None, &own, observer);
+        Ok(None)
+    }
+
+    fn task_over(&mut self, task: usize, values: BTreeMap<String, Json>, observer: &mut dyn Observer) {
+        self.core.tasks[task].state = State::Done;
+        if task == 0 {
+            self.end.get_or_insert(End::Complete);
+            return;
+        }
+        // What the branch saved is kept until all branches are done.
+        let frame = Frame { steps: &[], index: 0, prefix: String::new(), values, round: None };
+        self.core.tasks[task].frames.push(frame);
+        if self.core.tasks[1..].iter().all(|t| t.state == State::Done) {
+            self.join(observer);
         }
     }
 
@@ -561,20 +639,19 @@ impl<'v> Machine<'v> {
     fn join(&mut self, observer: &mut dyn Observer) {
         let branches = self.core.tasks.split_off(1);
         let (step, own) = self.core.tasks[0].open.take().expect("the parallel step");
-        let copies = matches!(&step.kind, Kind::Parallel { copies: Some(_), .. });
-        let mut lists: BTreeMap<String, Vec<Json>> = BTreeMap::new();
-        for mut branch in branches {
-            let values = branch.frames.pop().map(|frame| frame.values).unwrap_or_default();
-            for (name, value) in values.into_iter().filter(|(name, _)| name != "branch") {
-                if copies {
-                    lists.entry(name).or_default().push(value);
-                } else {
-                    self.save(0, &name, value);
-                }
+        let saved = branches.into_iter().map(|mut branch| {
+            let mut values = branch.frames.pop().map(|frame| frame.values).unwrap_or_default();
+            values.remove("branch");
+            values
+        });
+        if matches!(&step.kind, Kind::Parallel(Parallel { copies: Some(_), .. })) {
+            for (name, list) in columns(saved.collect()) {
+                self.save(0, &name, list);
             }
-        }
-        for (name, list) in lists {
-            self.save(0, &name, Json::Array(list));
+        } else {
+            for (name, value) in saved.flatten() {
+                self.save(0, &name, value);
+            }
         }
         self.core.tasks[0].state = State::Ready;
         let frame = self.core.tasks[0].frames.last().expect("a frame");
@@ -583,12 +660,22 @@ impl<'v> Machine<'v> {
     }
 }
 
-fn count(json: &Json) -> Result<u64, ExprError> {
-    /// More than any vector needs; a captured value must not become an endless loop.
-    const MOST: u64 = 100_000;
-    match json.as_u64() {
-        Some(n) if n <= MOST => Ok(n),
-        _ => Err(ExprError::Wrong(format!("{json} is no number of times (0 to {MOST})"))),
+/// Values by name and round become lists by name; a round that did not save a name has null there.
+fn columns(rows: Vec<BTreeMap<String, Json>>) -> BTreeMap<String, Json> {
+    let names: BTreeSet<String> = rows.iter().flat_map(|row| row.keys().cloned()).collect();
+    let list = |name: &String| rows.iter().map(|row| row.get(name).cloned().unwrap_or(Json::Null)).collect();
+    names.iter().map(|name| (name.clone(), list(name))).collect()
+}
+
+/// More rounds than any vector needs: a captured value must not become an endless loop.
+const MOST_ROUNDS: usize = 100_000;
+/// More copies than any vector needs: in process each is a thread.
+const MOST_COPIES: usize = 1_000;
+
+fn count(json: &Json, most: usize) -> Result<usize, ExprError> {
+    match json.as_u64().and_then(|n| usize::try_from(n).ok()) {
+        Some(n) if n <= most => Ok(n),
+        _ => Err(ExprError::Wrong(format!("{json} is no number of times (0 to {most})"))),
     }
 }
 
@@ -602,81 +689,81 @@ fn call_params(call: &Call, at: &str, view: &View<'_>) -> Result<Json, ExprError
     let arg = expr::resolve(&call.arg, view)?;
     let extras = match &call.extras {
         None => Json::Null,
-        Some(given) => {
-            let mut extras = Map::new();
-            if let Some(session) = &call.session {
-                let token = path_of(view, &format!("{session}.data.session_token"))?;
-                let deadline = json!({ "$add": ["${now}", call.deadline_in_ms] });
-                let request = match &call.request {
-                    Some(name) => {
-                        let name = expr::resolve(name, view)?;
-                        view.uuid(name.as_str().ok_or_else(|| ExprError::Wrong("request is no text".into()))?)
-                    }
-                    None => view.uuid(&format!("@{at}")),
-                };
-                extras.insert("protocol_version".into(), json!({ "int": 2 }));
-                extras.insert("session_token".into(), json!({ "string": token }));
-                extras.insert("request_id".into(), json!({ "string": request }));
-                extras.insert("deadline_at_ms".into(), json!({ "long": expr::resolve(&deadline, view)? }));
-            }
-            if let Some(offer) = &call.offer {
-                let offer = expr::resolve(offer, view)?;
-                extras.insert("consumer_versions".into(), json!({ "int_array": [2] }));
-                extras.insert("consumer_capabilities".into(), json!({ "string": offer.to_string() }));
-            }
-            if let Some(tool) = &call.tool {
-                extras.insert("tool_name".into(), json!({ "string": expr::resolve(tool, view)? }));
-            }
-            if let Some(args) = &call.args {
-                let text = match args {
-                    Args::Value(value) => Json::String(expr::resolve(value, view)?.to_string()),
-                    Args::Text(text) => expr::resolve(text, view)?,
-                };
-                extras.insert("args".into(), json!({ "string": text }));
-            }
-            if let Some(resume) = &call.resume {
-                let token = path_of(view, &format!("{resume}.resume_token"))?;
-                extras.insert("resume_token".into(), json!({ "string": token }));
-            }
-            for (key, value) in given {
-                if value.is_null() {
-                    extras.remove(key);
-                } else {
-                    let value = expr::resolve(value, view)?;
-                    // What the vector computed must be a value that the wire can carry.
-                    let value = Value::from_json(&value).map_err(|e| ExprError::Wrong(format!("extras {key}: {e}")))?;
-                    extras.insert(key.clone(), value.to_json());
-                }
-            }
-            Json::Object(extras)
-        }
+        Some(given) => extras(call, given, at, view)?,
     };
-    let caller = path_of(view, &format!("callers.{}", call.caller))?;
+    let name = expr::resolve(&call.caller, view)?;
+    let caller = path_of(view, &format!("callers.{}", name.as_str().unwrap_or_default()))?;
     Ok(json!({ "caller": caller, "authority": authority, "method": method, "arg": arg, "extras": extras }))
+}
+
+fn extras(call: &Call, given: &Map<String, Json>, at: &str, view: &View<'_>) -> Result<Json, ExprError> {
+    let mut extras = Map::new();
+    if let Some(session) = &call.session {
+        let token = path_of(view, &format!("{session}.data.session_token"))?;
+        let deadline = json!({ "$add": ["${now}", call.deadline_in_ms] });
+        let request = match &call.request {
+            Some(name) => {
+                let name = expr::resolve(name, view)?;
+                view.uuid(name.as_str().ok_or_else(|| ExprError::Wrong("request is no text".into()))?)
+            }
+            None => view.uuid(&format!("@{at}")),
+        };
+        extras.insert("protocol_version".into(), json!({ "int": 2 }));
+        extras.insert("session_token".into(), json!({ "string": token }));
+        extras.insert("request_id".into(), json!({ "string": request }));
+        extras.insert("deadline_at_ms".into(), json!({ "long": expr::resolve(&deadline, view)? }));
+    }
+    if let Some(offer) = &call.offer {
+        let offer = expr::resolve(offer, view)?;
+        extras.insert("consumer_versions".into(), json!({ "int_array": [2] }));
+        extras.insert("consumer_capabilities".into(), json!({ "string": offer.to_string() }));
+    }
+    if let Some(tool) = &call.tool {
+        extras.insert("tool_name".into(), json!({ "string": expr::resolve(tool, view)? }));
+    }
+    if let Some(args) = &call.args {
+        let text = match args {
+            Args::Value(value) => Json::String(expr::json_text(&expr::resolve(value, view)?)),
+            Args::Text(text) => expr::resolve(text, view)?,
+        };
+        extras.insert("args".into(), json!({ "string": text }));
+    }
+    if let Some(resume) = &call.resume {
+        let token = path_of(view, &format!("{resume}.resume_token"))?;
+        extras.insert("resume_token".into(), json!({ "string": token }));
+    }
+    for (key, value) in given {
+        if value.is_null() {
+            extras.remove(key);
+            continue;
+        }
+        let value = expr::resolve(value, view)?;
+        // What the vector computed must be a value that the wire can carry.
+        let value = Value::from_json(&value).map_err(|e| ExprError::Wrong(format!("extras {key}: {e}")))?;
+        extras.insert(key.clone(), value.to_json());
+    }
+    Ok(Json::Object(extras))
 }
 
 fn path_of(view: &View<'_>, path: &str) -> Result<Json, ExprError> {
     view.path(path).ok_or_else(|| ExprError::Unresolved(path.to_owned()))
 }
 
-/// What placeholders see of a request: its keys without types, beside `method` and `caller`.
+/// What placeholders see of a request: its keys without types (`extras`) and with them (`typed`), beside `method` and
+/// `caller`.
 fn request_view(params: &Json) -> Json {
-    let extras = params.get("extras").map_or(Json::Null, |extras| match Bundle::from_json(extras) {
-        Ok(bundle) => flatten_bundle(&bundle),
-        Err(_) => Json::Null,
-    });
+    let extras = params.get("extras").and_then(|extras| Bundle::from_json(extras).ok());
+    let extras = extras.map_or(Json::Null, |bundle| flatten_bundle(&bundle));
     json!({ "method": params["method"], "caller": params["caller"], "typed": params["extras"], "extras": extras })
 }
 
 /// What placeholders see of an answer: for a Bundle its keys without their types, `data` read as JSON where it is some;
 /// for anything else the answer itself.
 pub fn flatten_reply(result: &Json) -> Json {
-    match result.get("bundle") {
-        Some(bundle @ Json::Object(_)) => match Bundle::from_json(bundle) {
-            Ok(bundle) => flatten_bundle(&bundle),
-            Err(_) => result.clone(),
-        },
-        _ => result.clone(),
+    let bundle = result.get("bundle").filter(|bundle| bundle.is_object());
+    match bundle.and_then(|bundle| Bundle::from_json(bundle).ok()) {
+        Some(bundle) => flatten_bundle(&bundle),
+        None => result.clone(),
     }
 }
 

@@ -38,6 +38,9 @@ pub struct Vector {
     pub now_ms: i64,
     /// Properties with a fixed meaning; see [`FLAGS`].
     pub flags: Vec<String>,
+    /// Why the case that the vector is about may not arise with a conforming target, where that is so. The vector is then
+    /// not applicable; without this a vector that judged nothing is not run.
+    pub may_not_arise: Option<String>,
     /// More for people: why, and what is accepted.
     pub notes: Option<String>,
     /// How it was made, where it was not written by hand.
@@ -95,7 +98,8 @@ pub struct Step {
     pub save: Option<String>,
     /// What must hold after it.
     pub expect: Vec<Expectation>,
-    /// The requirement that is broken by a target that dies or hangs here.
+    /// The requirement that is broken by a target that dies or hangs here, or, in a repeat that waits, by one that never
+    /// comes to what is waited for.
     pub breakdown: Option<String>,
 }
 
@@ -140,16 +144,27 @@ pub enum Kind {
         rounds: Rounds,
     },
     /// Steps that are done at the same time.
-    Parallel {
-        /// Each branch's steps.
-        branches: Vec<Vec<Step>>,
-        /// How often the one branch is taken, where there is one; its saved values become lists.
-        copies: Option<Json>,
-    },
+    Parallel(Parallel),
+    /// Values that are computed and kept.
+    Let(Map<String, Json>),
     /// Inside a branch: goes on when every branch has come to it.
     Barrier,
     /// Nothing is done, only expected.
     Expect,
+}
+
+/// Steps that are done at the same time.
+#[derive(Clone, Debug)]
+pub struct Parallel {
+    /// Each branch's steps.
+    pub branches: Vec<Vec<Step>>,
+    /// How often the one branch is taken, where there is one; its saved values become lists.
+    pub copies: Option<Json>,
+    /// Whether messages that start together are sent in the order in which the branches are written; otherwise the seed
+    /// decides.
+    pub as_written: bool,
+    /// The seed of the interleaving in a target of this process, where it is fixed.
+    pub schedule: Option<u64>,
 }
 
 /// How often a [`Kind::Repeat`] is done.
@@ -157,6 +172,8 @@ pub enum Kind {
 pub enum Rounds {
     /// So many times (an expression); saved values become lists.
     Times(Json),
+    /// Once for each element of a list (an expression), which is `item`; saved values become lists.
+    Over(Json),
     /// Until this holds after a round; saved values are those of the last round.
     Until {
         /// What is waited for.
@@ -171,8 +188,8 @@ pub enum Rounds {
 pub struct Call {
     /// The method, an expression.
     pub method: Json,
-    /// The named caller.
-    pub caller: String,
+    /// The name of the caller, an expression.
+    pub caller: Json,
     /// The authority, an expression; the target's own where none is given.
     pub authority: Option<Json>,
     /// The `arg` of the call, an expression.
@@ -193,8 +210,9 @@ pub struct Call {
     pub offer: Option<Json>,
     /// Typed extras that are added or replaced; JSON null takes a key away. `None` is a null Bundle.
     pub extras: Option<Map<String, Json>>,
-    /// Whether the suite's rules for every call are judged.
-    pub always: bool,
+    /// Whether the target may end while it handles the call, as a restart or crash was asked for: the suite's rules for
+    /// every call are then not judged on a DeadObjectException.
+    pub may_die: bool,
 }
 
 /// The `args` of an execution.
@@ -250,18 +268,30 @@ pub enum Assertion {
 }
 
 impl Vector {
-    /// Every expectation of the vector's own steps, at any depth.
-    pub fn expectations(&self) -> Vec<&Expectation> {
-        let mut out = Vec::new();
+    /// Every step, at any depth.
+    pub fn all_steps(&self) -> Vec<&Step> {
+        let mut out: Vec<&Step> = Vec::new();
         let mut open: Vec<&Step> = self.steps.iter().collect();
         while let Some(step) = open.pop() {
-            out.extend(&step.expect);
-            match &step.kind {
-                Kind::Repeat { steps, .. } => open.extend(steps),
-                Kind::Parallel { branches, .. } => open.extend(branches.iter().flatten()),
-                _ => {}
-            }
+            open.extend(step.inner());
+            out.push(step);
         }
         out
+    }
+
+    /// Every expectation of the vector's own steps, at any depth.
+    pub fn expectations(&self) -> Vec<&Expectation> {
+        self.all_steps().into_iter().flat_map(|step| &step.expect).collect()
+    }
+}
+
+impl Step {
+    /// The steps inside this one.
+    pub fn inner(&self) -> Vec<&Step> {
+        match &self.kind {
+            Kind::Repeat { steps, .. } => steps.iter().collect(),
+            Kind::Parallel(parallel) => parallel.branches.iter().flatten().collect(),
+            _ => Vec::new(),
+        }
     }
 }

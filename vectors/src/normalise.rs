@@ -57,7 +57,8 @@ pub fn normalise(vector: &Vector, transcript: &Transcript) -> Json {
         let answer = match &entry.answer {
             Answer::Result(result) => names.value("", result),
             Answer::Refused { code, .. } => json!({ "refused": code }),
-            Answer::Broken(_) => json!("broken"),
+            Answer::Broken { kind, .. } => json!({ "broken": kind }),
+            Answer::Unread => json!("unread"),
         };
         let params = names.value("", &entry.params);
         let place = without_branch(&entry.at);
@@ -89,7 +90,7 @@ fn waiting_repeats(steps: &[Step], prefix: &str) -> Vec<String> {
             match rounds {
                 Rounds::Until { .. } => out.push(at),
                 // Rounds that are counted are all kept; what waits inside them is found by its shape.
-                Rounds::Times(_) => out.extend(waiting_repeats(steps, &format!("{at}[*]."))),
+                Rounds::Times(_) | Rounds::Over(_) => out.extend(waiting_repeats(steps, &format!("{at}[*]."))),
             }
         }
     }
@@ -155,7 +156,7 @@ impl Names {
         match json {
             Json::String(text) => self.text(key, text),
             Json::Array(items) => items.iter().map(|item| self.value(key, item)).collect(),
-            Json::Object(members) if members.len() == 1 && key != "" => self.typed(key, members),
+            Json::Object(members) if members.len() == 1 && !key.is_empty() => self.typed(key, members),
             Json::Object(members) => {
                 Json::Object(members.iter().map(|(name, value)| (name.clone(), self.value(name, value))).collect())
             }

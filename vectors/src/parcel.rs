@@ -127,7 +127,7 @@ mod tests {
             out.extend((units.len() as i32).to_le_bytes());
             units.iter().for_each(|u| out.extend(u.to_le_bytes()));
             out.extend([0, 0]);
-            while out.len() % 4 != 0 {
+            while !out.len().is_multiple_of(4) {
                 out.push(0);
             }
         }
@@ -173,7 +173,7 @@ mod tests {
                     int(&mut body, 13);
                     int(&mut body, b.len() as i32);
                     body.extend(b);
-                    while body.len() % 4 != 0 {
+                    while !body.len().is_multiple_of(4) {
                         body.push(0);
                     }
                 }

@@ -25,8 +25,8 @@ pub struct Fault {
 pub struct Rules {
     /// The JSON of each rule: a list of expectations, which may use `${with.NAME}`.
     pub named: BTreeMap<String, Json>,
-    /// Expectations on every call.
-    pub always: Arc<Vec<Expectation>>,
+    /// Expectations on every call, by the role of the target.
+    pub always: BTreeMap<Role, Arc<Vec<Expectation>>>,
 }
 
 /// What the reader of a file must know.
@@ -47,7 +47,7 @@ pub struct Context<'a> {
 /// Every fault that was found, sorted.
 pub fn vectors(json: &Json, context: &Context<'_>) -> Result<Vec<Vector>, Vec<Fault>> {
     let faults = RefCell::new(Vec::new());
-    let parser = Parser { context, faults: &faults };
+    let parser = Parser::new(context, &faults);
     let out = parser.file(json);
     let mut faults = faults.into_inner();
     if faults.is_empty() {
@@ -66,26 +66,38 @@ pub fn rules(json: &Json, ledger: &Ledger, suite: &str) -> Result<Rules, Vec<Fau
     let faults = RefCell::new(Vec::new());
     let none = Rules::default();
     let mut rules = Rules::default();
-    let parser = Parser { context: &Context { ledger, rules: &none, callers: &[], file: "" }, faults: &faults };
+    let bare = Context { ledger, rules: &none, callers: &[], file: "" };
+    let parser = Parser::new(&bare, &faults);
     if let Some(mut o) = parser.object(json, "") {
         parser.constant(&mut o, "format", "cetp-rules/1");
         parser.constant(&mut o, "suite", suite);
         let named = o.take("rules").and_then(|v| parser.map(v, "/rules"));
         rules.named = named.unwrap_or_default().into_iter().collect();
-        let always = o.take("always");
+        let always = o.take("always").and_then(|v| parser.map(v, "/always")).unwrap_or_default();
         o.finish(&parser);
-        // A rule with parameters can only be read where it is used; here its shape is read with them as they stand.
-        let with_rules = Context { ledger, rules: &rules, callers: &[], file: "" };
-        let parser = Parser { context: &with_rules, faults: &faults };
+        let context = Context { ledger, rules: &rules, callers: &[], file: "" };
+        let parser = Parser::new(&context, &faults);
         for (name, rule) in &rules.named {
+            let at = format!("/rules/{}", pointer_token(name));
             if rule.as_array().is_none_or(Vec::is_empty) {
-                parser.fault(&format!("/rules/{name}"), "a rule is a list of expectations that is not empty");
+                parser.fault(&at, "a rule is a list of expectations that is not empty");
+            }
+            // Read with some requirement for every parameter: the shape is checked also where nobody uses the rule.
+            let any = ledger.iter().find(|row| row.suite == suite).map(|row| Json::String(row.id.clone()));
+            let filled = substitute(rule, &|_| any.clone(), &mut BTreeSet::new());
+            parser.expanding.borrow_mut().push(name.clone());
+            parser.expectations(filled, &at, &Names::rule());
+            parser.expanding.borrow_mut().pop();
+        }
+        let mut by_role = BTreeMap::new();
+        for (name, list) in always {
+            let at = format!("/always/{}", pointer_token(&name));
+            match Role::from_name(&name) {
+                Some(role) => drop(by_role.insert(role, Arc::new(parser.expectations(list, &at, &Names::rule())))),
+                None => parser.fault(&at, "unknown role"),
             }
         }
-        if let Some(always) = always {
-            let names = Names::rule();
-            rules.always = Arc::new(parser.expectations(always, "/always", &names));
-        }
+        rules.always = by_role;
     }
     let mut faults = faults.into_inner();
     faults.sort();
@@ -95,6 +107,17 @@ pub fn rules(json: &Json, ledger: &Ledger, suite: &str) -> Result<Rules, Vec<Fau
 struct Parser<'c, 'a> {
     context: &'c Context<'a>,
     faults: &'c RefCell<Vec<Fault>>,
+    /// Names of the rules that are being put in.
+    expanding: RefCell<Vec<String>>,
+}
+
+/// Where a step stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Top,
+    Branch,
+    /// Inside a repeat of a branch.
+    InBranch,
 }
 
 /// The members of an object that have not been read yet.
@@ -124,9 +147,11 @@ impl Object<'_> {
 #[derive(Clone, Default)]
 struct Names {
     saved: BTreeSet<String>,
-    used: RefCell<Used>,
+    used: std::rc::Rc<RefCell<Used>>,
     /// In a rule every name may be one of the vector that uses it.
     anything: bool,
+    /// There is no answer yet.
+    early: bool,
 }
 
 /// What a vector needs, as seen in its steps.
@@ -145,11 +170,27 @@ impl Names {
 }
 
 /// Names that are always there; `uuid` is followed by a name of the vector's choice.
-const BUILT_IN: [&str; 12] =
-    ["now", "target", "reset", "callers", "uuid", "request", "session", "answer", "reply", "i", "branch", "seed"];
+const BUILT_IN: [&str; 13] = [
+    "now", "target", "reset", "callers", "uuid", "request", "session", "answer", "reply", "i", "item", "branch", "seed",
+];
+
+/// Of these, what there is only in the expectations of a step.
+const OF_A_STEP: [&str; 4] = ["request", "session", "answer", "reply"];
+
+/// The levels of each suite.
+const LEVELS: [(&str, &[&str]); 2] = [
+    ("cetp-v2", &["core", "v1_compat", "async_operations", "cancellation", "large_results"]),
+    ("aw-provider-v1alpha1", &["core", "text_replacement"]),
+];
 
 /// Members of `target.describe` that the protocol makes optional.
 const OPTIONAL_FACTS: [&str; 2] = ["resume_ttl_ms", "retention_ms"];
+
+impl<'c, 'a> Parser<'c, 'a> {
+    fn new(context: &'c Context<'a>, faults: &'c RefCell<Vec<Fault>>) -> Parser<'c, 'a> {
+        Parser { context, faults, expanding: RefCell::default() }
+    }
+}
 
 impl Parser<'_, '_> {
     fn fault(&self, at: &str, message: impl Into<String>) {
@@ -288,6 +329,8 @@ impl Parser<'_, '_> {
         let mut tools = self.texts(&mut o, "tools");
         let flags = self.texts(&mut o, "flags");
         let notes = self.optional_text(&mut o, "notes");
+        let may_not_arise = self.optional_text(&mut o, "may_not_arise");
+        let stated_callers = self.texts(&mut o, "callers");
         let stack_text = self.optional_text(&mut o, "stack");
         let now_ms = match o.take("now_ms") {
             None => Some(DEFAULT_NOW_MS),
@@ -299,7 +342,7 @@ impl Parser<'_, '_> {
         let mut names = Names::default();
         let steps_at = o.at("steps");
         let steps = match o.take("steps") {
-            Some(steps) => self.steps(steps, &steps_at, &mut names, false),
+            Some(steps) => self.steps(steps, &steps_at, &mut names, Place::Top),
             None => {
                 self.fault(at, "the member \"steps\" is missing");
                 Vec::new()
@@ -312,7 +355,12 @@ impl Parser<'_, '_> {
         if role_text.is_some() && role.is_none() {
             self.fault(&format!("{at}/role"), "unknown role");
         }
+        for caller in &stated_callers {
+            self.caller(caller, &format!("{at}/callers"), &names);
+        }
         let stack = match stack_text.as_deref() {
+            // What version 1 is asked for binds those only that speak it.
+            None if level.as_deref() == Some("v1_compat") => Stack::Dual,
             None => Stack::Any,
             Some("dual") => Stack::Dual,
             Some("v2_only") => Stack::V2Only,
@@ -326,7 +374,7 @@ impl Parser<'_, '_> {
                 self.fault(&format!("{at}/flags"), format!("unknown flag {flag:?}"));
             }
         }
-        let used = names.used.into_inner();
+        let used = names.used.borrow().clone();
         // Stated needs are a promise to other interpreters of the format: exactly what the steps use.
         for (name, stated, seen) in [("needs", &mut needs, &used.controls), ("tools", &mut tools, &used.tools)] {
             let stated_set: BTreeSet<String> = stated.iter().cloned().collect();
@@ -351,10 +399,11 @@ impl Parser<'_, '_> {
             facts: used.facts.into_iter().collect(),
             now_ms: now_ms?,
             flags,
+            may_not_arise,
             notes,
             generated,
             steps,
-            always: Arc::clone(&self.context.rules.always),
+            always: role.and_then(|role| self.context.rules.always.get(&role)).cloned().unwrap_or_default(),
             source,
             file: self.context.file.to_owned(),
         };
@@ -370,57 +419,85 @@ impl Parser<'_, '_> {
         if vector.requirements.is_empty() {
             self.fault(&format!("{at}/requirements"), "a vector is about at least one requirement");
         }
-        let expectations = vector.expectations();
-        for (n, id) in vector.requirements.iter().enumerate() {
-            let at = format!("{at}/requirements/{n}");
-            let Some(row) = self.requirement(id, &at) else { continue };
+        let levels =
+            LEVELS.iter().find(|(suite, _)| *suite == vector.suite).map_or([].as_slice(), |(_, levels)| levels);
+        if !levels.contains(&vector.level.as_str()) {
+            self.fault(
+                &format!("{at}/level"),
+                format!("{:?} is no level of the suite; there are {levels:?}", vector.level),
+            );
+        }
+        for name in vector.capabilities.iter().filter(|name| !levels[2.min(levels.len())..].contains(&name.as_str())) {
+            self.fault(&format!("{at}/capabilities"), format!("{name:?} is no capability"));
+        }
+        let binding = |id: &str, at: &str| {
+            let row = self.requirement(id, at)?;
             if row.suite != vector.suite {
-                self.fault(&at, format!("{id} belongs to {}, not to {}", row.suite, vector.suite));
+                self.fault(at, format!("{id} belongs to {}, not to {}", row.suite, vector.suite));
             }
             if !row.role.binds(vector.role) {
-                self.fault(&at, format!("{id} does not bind a {}", vector.role.name()));
+                self.fault(at, format!("{id} does not bind a {}", vector.role.name()));
             }
+            Some(row)
+        };
+        let steps_at = format!("{at}/steps");
+        let mut judged = BTreeSet::new();
+        for step in vector.all_steps() {
+            if let Some(id) = &step.breakdown {
+                judged.insert(id.clone());
+                if binding(id, &steps_at).is_some_and(|row| row.strength > Strength::MustNot) {
+                    self.fault(&steps_at, format!("{id} is no must: a breakdown cannot break it"));
+                }
+            }
+        }
+        for expectation in vector.expectations() {
+            if let About::Requirement { id, .. } = &expectation.about {
+                judged.insert(id.clone());
+                binding(id, &steps_at);
+            }
+        }
+        for (n, id) in vector.requirements.iter().enumerate() {
+            let at = format!("{at}/requirements/{n}");
+            let Some(row) = binding(id, &at) else { continue };
             if row.level != vector.level {
                 self.fault(&at, format!("{id} is of the level {}, the vector of {}", row.level, vector.level));
             }
-            let judged =
-                expectations.iter().any(|e| matches!(&e.about, About::Requirement { id: judged, .. } if judged == id));
-            let broken_by_death = vector.steps.iter().any(|s| s.breakdown.as_ref() == Some(id));
-            if !judged && !broken_by_death {
+            if !judged.contains(id) {
                 self.fault(&at, format!("no expectation of the vector judges {id}"));
             }
         }
     }
 
-    fn steps(&self, json: Json, at: &str, names: &mut Names, in_branch: bool) -> Vec<Step> {
+    fn steps(&self, json: Json, at: &str, names: &mut Names, place: Place) -> Vec<Step> {
         let items = self.list(json, at);
         let mut out = Vec::new();
         for (n, item) in items.iter().enumerate() {
-            out.extend(self.step(item, &format!("{at}/{n}"), names, in_branch));
+            out.extend(self.step(item, &format!("{at}/{n}"), names, place));
         }
         out
     }
 
-    fn step(&self, json: &Json, at: &str, names: &mut Names, in_branch: bool) -> Option<Step> {
-        const KINDS: [&str; 8] = ["call", "control", "observe", "read", "close", "repeat", "parallel", "barrier"];
+    fn step(&self, json: &Json, at: &str, names: &mut Names, place: Place) -> Option<Step> {
+        const KINDS: [&str; 9] =
+            ["call", "control", "observe", "read", "close", "repeat", "parallel", "barrier", "let"];
         let mut o = self.object(json, at)?;
-        let when_at = o.at("when");
-        let when = o.take("when").and_then(|w| self.assertion(&w, &when_at, names));
+        let when = self.early_condition(&mut o, "when", names);
         let save = self.optional_text(&mut o, "save");
         let breakdown = self.optional_text(&mut o, "breakdown");
-        if let Some(id) = &breakdown {
-            self.requirement(id, &o.at("breakdown"));
-        }
         let expect = o.take("expect");
         let kinds: Vec<&str> = KINDS.into_iter().filter(|kind| o.members.contains_key(*kind)).collect();
         let kind = match kinds.as_slice() {
             [] if expect.is_some() => Some(Kind::Expect),
             [kind] => {
-                let allowed = !in_branch || !matches!(*kind, "repeat" | "parallel" | "read" | "close");
+                let allowed = match *kind {
+                    "parallel" => place == Place::Top,
+                    "barrier" => place == Place::Branch,
+                    _ => true,
+                };
                 if !allowed {
-                    self.fault(at, format!("{kind} is not possible inside a branch"));
+                    self.fault(at, format!("{kind} is not possible here"));
                 }
-                self.kind(kind, &mut o, names)
+                self.kind(kind, &mut o, names, place)
             }
             _ => {
                 self.fault(at, format!("a step has exactly one of {KINDS:?}, or only \"expect\""));
@@ -428,12 +505,24 @@ impl Parser<'_, '_> {
             }
         };
         if let Some(name) = &save {
+            let answered = kinds.iter().any(|kind| ["call", "control", "observe", "read", "close"].contains(kind));
+            if !answered {
+                self.fault(&o.at("save"), "only an answer can be saved");
+            }
             self.check_name(name, &o.at("save"));
             names.saved.insert(name.clone());
         }
         let expect = expect.map(|json| self.expectations(json, &o.at("expect"), names)).unwrap_or_default();
         o.finish(self);
         Some(Step { kind: kind?, when, save, expect, breakdown })
+    }
+
+    /// A condition that is looked at before or between steps, when there is no answer.
+    fn early_condition(&self, o: &mut Object<'_>, name: &str, names: &Names) -> Option<Assertion> {
+        let at = o.at(name);
+        let json = o.take(name)?;
+        let names = Names { early: true, ..names.clone() };
+        self.assertion(&json, &at, &names)
     }
 
     fn check_name(&self, name: &str, at: &str) {
@@ -443,7 +532,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn kind(&self, kind: &str, o: &mut Object<'_>, names: &mut Names) -> Option<Kind> {
+    fn kind(&self, kind: &str, o: &mut Object<'_>, names: &mut Names, place: Place) -> Option<Kind> {
         let at = o.at(kind);
         match kind {
             "call" => self.call(o, names),
@@ -483,6 +572,9 @@ impl Parser<'_, '_> {
                 for expr in [&fd, &chunk_bytes, &limit_bytes] {
                     self.check_expr(expr, &at, names);
                 }
+                if chunk_bytes == 0 {
+                    self.fault(&o.at("chunk_bytes"), "at least one byte at a time");
+                }
                 Some(Kind::Read { fd, chunk_bytes, limit_bytes })
             }
             "close" => {
@@ -491,15 +583,20 @@ impl Parser<'_, '_> {
                 Some(Kind::Close { fd })
             }
             "repeat" => {
-                let steps = self.steps(o.take("repeat")?, &at, names, false);
-                let (times, until) = (o.take("times"), o.take("until"));
-                let rounds = match (times, until) {
-                    (Some(times), None) => {
+                let over = o.take("over");
+                if let Some(over) = &over {
+                    self.check_expr(over, &o.at("over"), names);
+                }
+                let inside = if place == Place::Top { Place::Top } else { Place::InBranch };
+                let steps = self.steps(o.take("repeat")?, &at, names, inside);
+                let (times, until) = (o.take("times"), self.early_condition(o, "until", names));
+                let rounds = match (times, over, until) {
+                    (Some(times), None, None) => {
                         self.check_expr(&times, &o.at("times"), names);
                         Rounds::Times(times)
                     }
-                    (None, Some(until)) => {
-                        let until = self.assertion(&until, &o.at("until"), names)?;
+                    (None, Some(over), None) => Rounds::Over(over),
+                    (None, None, Some(until)) => {
                         let pause = o.take("pause_ms").map_or(Some(DEFAULT_PAUSE_MS), |p| p.as_u64());
                         if pause.is_none() {
                             self.fault(&o.at("pause_ms"), "milliseconds were expected");
@@ -507,44 +604,22 @@ impl Parser<'_, '_> {
                         Rounds::Until { until, pause_ms: pause.unwrap_or(DEFAULT_PAUSE_MS) }
                     }
                     _ => {
-                        self.fault(&o.at, "repeat goes with exactly one of \"times\" and \"until\"");
+                        self.fault(&o.at, "repeat goes with exactly one of \"times\", \"over\" and \"until\"");
                         return None;
                     }
                 };
                 Some(Kind::Repeat { steps, rounds })
             }
-            "parallel" => {
-                let lists = self.list(o.take("parallel")?, &at);
-                let mut saved = BTreeSet::new();
-                let mut branches = Vec::new();
-                for (n, list) in lists.into_iter().enumerate() {
-                    let mut inner = names.clone();
-                    inner.used = RefCell::default();
-                    branches.push(self.steps(list, &format!("{at}/{n}"), &mut inner, true));
-                    saved.extend(inner.saved);
-                    let used = inner.used.into_inner();
-                    let mut all = names.used.borrow_mut();
-                    all.controls.extend(used.controls);
-                    all.tools.extend(used.tools);
-                    all.callers.extend(used.callers);
-                    all.facts.extend(used.facts);
+            "parallel" => self.parallel(o, names),
+            "let" => {
+                let values = self.map(o.take("let")?, &at)?;
+                for (name, value) in &values {
+                    let at = format!("{at}/{}", pointer_token(name));
+                    self.check_name(name, &at);
+                    self.check_expr(value, &at, names);
                 }
-                names.saved.extend(saved);
-                let copies = o.take("copies");
-                if let Some(copies) = &copies {
-                    self.check_expr(copies, &o.at("copies"), names);
-                    if branches.len() != 1 {
-                        self.fault(&at, "with \"copies\" there is one branch");
-                    }
-                } else if branches.len() < 2 {
-                    self.fault(&at, "at least two branches, or \"copies\", were expected");
-                }
-                let barriers = |steps: &[Step]| steps.iter().filter(|s| matches!(s.kind, Kind::Barrier)).count();
-                let counts: BTreeSet<usize> = branches.iter().map(|b| barriers(b)).collect();
-                if counts.len() > 1 {
-                    self.fault(&at, "every branch has the same number of barriers");
-                }
-                Some(Kind::Parallel { branches, copies })
+                names.saved.extend(values.keys().cloned());
+                Some(Kind::Let(values))
             }
             _ => {
                 if o.take("barrier") != Some(Json::Bool(true)) {
@@ -553,6 +628,47 @@ impl Parser<'_, '_> {
                 Some(Kind::Barrier)
             }
         }
+    }
+
+    fn parallel(&self, o: &mut Object<'_>, names: &mut Names) -> Option<Kind> {
+        let at = o.at("parallel");
+        let lists = self.list(o.take("parallel")?, &at);
+        let mut saved = BTreeSet::new();
+        let mut branches = Vec::new();
+        for (n, list) in lists.into_iter().enumerate() {
+            let mut inner = names.clone();
+            branches.push(self.steps(list, &format!("{at}/{n}"), &mut inner, Place::Branch));
+            saved.extend(inner.saved);
+        }
+        names.saved.extend(saved);
+        let copies = o.take("copies");
+        if let Some(copies) = &copies {
+            self.check_expr(copies, &o.at("copies"), names);
+            if branches.len() != 1 {
+                self.fault(&at, "with \"copies\" there is one branch");
+            }
+        } else if branches.len() < 2 {
+            self.fault(&at, "at least two branches, or \"copies\", were expected");
+        }
+        let barriers = |steps: &Vec<Step>| steps.iter().filter(|s| matches!(s.kind, Kind::Barrier)).count();
+        let counts: BTreeSet<usize> = branches.iter().map(barriers).collect();
+        if counts.len() > 1 {
+            self.fault(&at, "every branch has the same number of barriers");
+        }
+        let as_written = match self.optional_text(o, "order").as_deref() {
+            None => false,
+            Some("written") => true,
+            Some(_) => {
+                self.fault(&o.at("order"), "must be \"written\"");
+                false
+            }
+        };
+        let schedule = o.take("schedule");
+        if schedule.as_ref().is_some_and(|seed| seed.as_u64().is_none()) {
+            self.fault(&o.at("schedule"), "a whole number was expected");
+        }
+        let schedule = schedule.and_then(|seed| seed.as_u64());
+        Some(Kind::Parallel(Parallel { branches, copies, as_written, schedule }))
     }
 
     fn caller(&self, name: &str, at: &str, names: &Names) {
@@ -579,6 +695,7 @@ impl Parser<'_, '_> {
         let deadline_in_ms = expr("deadline_in_ms").unwrap_or_else(|| Json::from(DEFAULT_DEADLINE_MS));
         let tool = expr("tool");
         let offer = expr("offer");
+        let caller = expr("as").unwrap_or_else(|| Json::from("a"));
         let args = match (expr("args"), expr("args_text")) {
             (None, None) => None,
             (Some(value), None) => Some(Args::Value(value)),
@@ -588,8 +705,11 @@ impl Parser<'_, '_> {
                 None
             }
         };
-        let caller = self.optional_text(o, "as").unwrap_or_else(|| "a".into());
-        self.caller(&caller, &o.at("as"), names);
+        match caller.as_str() {
+            // Which callers a placeholder stands for the vector says itself.
+            Some(name) if !name.contains("${") => self.caller(name, &o.at("as"), names),
+            _ => {}
+        }
         let session = self.optional_text(o, "session");
         let resume = self.optional_text(o, "resume");
         for (name, value) in [("session", &session), ("resume", &resume)] {
@@ -613,7 +733,7 @@ impl Parser<'_, '_> {
         if let Some(tool) = tool.as_ref().and_then(Json::as_str) {
             self.tool(tool, names);
         }
-        let always = self.boolean(o, "always", true);
+        let may_die = self.boolean(o, "may_die", false);
         let call = Call {
             method,
             caller,
@@ -627,7 +747,7 @@ impl Parser<'_, '_> {
             resume,
             offer,
             extras,
-            always,
+            may_die,
         };
         Some(Kind::Call(Box::new(call)))
     }
@@ -691,17 +811,26 @@ impl Parser<'_, '_> {
             self.fault(at, format!("there is no rule {name:?}; there are {known:?}"));
             return Vec::new();
         };
-        let mut missing = BTreeSet::new();
+        if self.expanding.borrow().iter().any(|open| open == name) {
+            self.fault(at, format!("the rule {name:?} uses itself"));
+            return Vec::new();
+        }
         let mut taken = BTreeSet::new();
-        let filled = substitute(rule, with, &mut missing, &mut taken);
-        for name in missing {
+        let filled = substitute(rule, &|name| with.get(name).cloned(), &mut taken);
+        for name in taken.iter().filter(|name| !with.contains_key(*name)) {
             self.fault(at, format!("the rule needs {name:?} in \"with\""));
         }
         for extra in with.keys().filter(|key| !taken.contains(*key)) {
             self.fault(at, format!("the rule does not take {extra:?}"));
         }
+        if taken.iter().any(|name| !with.contains_key(name)) {
+            return Vec::new();
+        }
+        self.expanding.borrow_mut().push(name.to_owned());
         let inner = Names { anything: true, ..names.clone() };
-        self.expectations(filled, at, &inner)
+        let expectations = self.expectations(filled, at, &inner);
+        self.expanding.borrow_mut().pop();
+        expectations
     }
 
     fn expectation(&self, json: &Json, at: &str, names: &Names) -> Option<Expectation> {
@@ -761,8 +890,10 @@ impl Parser<'_, '_> {
         let value = o.take(group)?;
         if *group == "is" {
             let that = o.take("that");
-            if let Some(that) = &that {
-                self.check_expr(that, &o.at("that"), names);
+            match &that {
+                Some(that) => self.check_expr(that, &o.at("that"), names),
+                None if names.early => self.fault(&o.at, "there is no answer yet: a condition here needs \"that\""),
+                None => {}
             }
             self.check_pattern(&value, &at, names);
             return Some(Assertion::Is { that, is: value });
@@ -795,6 +926,9 @@ impl Parser<'_, '_> {
             if !names.anything && !BUILT_IN.contains(&first) && !names.saved.contains(first) {
                 self.fault(at, format!("${{{first}}}: no earlier step saves {first:?}"));
             }
+            if names.early && OF_A_STEP.contains(&first) {
+                self.fault(at, format!("${{{first}}} is only there in the expectations of a step"));
+            }
             if let Some(fact) = (first == "target").then(|| path.next()).flatten()
                 && OPTIONAL_FACTS.contains(&fact)
             {
@@ -817,6 +951,13 @@ impl Parser<'_, '_> {
                     members.keys().find(|k| k.starts_with('$') && !expr::is_function(members) && *k != "$ref")
                 {
                     self.fault(at, format!("{unknown:?} is no function; there are {:?}", names_of(FUNCTIONS)));
+                }
+                for (name, known) in ARGUMENTS {
+                    if let Some(Json::Object(argument)) = members.get(*name) {
+                        for extra in argument.keys().filter(|key| !known.contains(&key.as_str())) {
+                            self.fault(at, format!("{name} takes {known:?}, not {extra:?}"));
+                        }
+                    }
                 }
                 if let Some(inner) = members.get("$where") {
                     self.check_expr(inner.get("from").unwrap_or(&Json::Null), at, names);
@@ -857,6 +998,11 @@ impl Parser<'_, '_> {
     }
 
     fn check_operator(&self, name: &str, argument: &Json, at: &str, names: &Names) {
+        if let (Some((_, known)), Json::Object(argument)) = (ARGUMENTS.iter().find(|(n, _)| *n == name), argument) {
+            for extra in argument.keys().filter(|key| !known.contains(&key.as_str())) {
+                self.fault(at, format!("{name} takes {known:?}, not {extra:?}"));
+            }
+        }
         if !OPERATORS.iter().any(|(known, _)| *known == name) {
             return self.fault(at, format!("there is no operator {name:?}; there are {:?}", names_of(OPERATORS)));
         }
@@ -872,11 +1018,9 @@ impl Parser<'_, '_> {
             "$one_of" | "$all" | "$bag" if !argument.is_array() && !argument.is_string() => {
                 self.fault(at, "a list of patterns was expected");
             }
-            "$equals" | "$instance_of" | "$valid_schema" | "$lacks" | "$has_text" | "$gt" | "$gte" | "$lt" | "$lte" => {
-                if name != "$instance_of" {
-                    self.check_expr(argument, at, names);
-                }
-            }
+            "$equals" | "$valid_schema" | "$lacks" | "$has_text" | "$starts_with" | "$gt" | "$gte" | "$lt" | "$lte"
+            | "$instance_of" => self.check_expr(argument, at, names),
+            "$unique" | "$same" if !argument.is_string() => self.fault(at, "a path was expected"),
             "$tally" => {
                 for part in ["of", "is"] {
                     match argument.get(part) {
@@ -896,17 +1040,25 @@ impl Parser<'_, '_> {
     }
 }
 
+/// Functions and operators whose argument is an object: its members.
+const ARGUMENTS: &[(&str, &[&str])] = &[
+    ("$slice", &["text", "from", "to"]),
+    ("$pluck", &["from", "path"]),
+    ("$where", &["from", "is"]),
+    ("$at", &["from", "index"]),
+    ("$list", &["repeat", "times"]),
+    ("$parcel_size", &["bundle", "api"]),
+    ("$tally", &["of", "is"]),
+    ("$instance_of", &["schema", "dialect"]),
+];
+
 fn names_of(list: &[(&'static str, &'static str)]) -> Vec<&'static str> {
     list.iter().map(|(name, _)| *name).collect()
 }
 
-/// Puts the values of a rule's `with` in. `${with.x}` alone takes the value; inside a text its text.
-fn substitute(
-    json: &Json,
-    with: &Map<String, Json>,
-    missing: &mut BTreeSet<String>,
-    taken: &mut BTreeSet<String>,
-) -> Json {
+/// Puts the values of a rule's `with` in, and notes which were asked for. `${with.x}` alone takes the value; inside a text
+/// its text.
+fn substitute(json: &Json, with: &dyn Fn(&str) -> Option<Json>, taken: &mut BTreeSet<String>) -> Json {
     match json {
         Json::String(text) if text.contains("${with.") => {
             let mut out = String::new();
@@ -915,12 +1067,9 @@ fn substitute(
                 let end = rest[start..].find('}').map_or(rest.len(), |e| start + e);
                 let name = &rest[start + 7..end];
                 taken.insert(name.to_owned());
-                let Some(value) = with.get(name) else {
-                    missing.insert(name.to_owned());
-                    return Json::Null;
-                };
-                if start == 0 && end + 1 == text.len() {
-                    return value.clone();
+                let value = with(name).unwrap_or_default();
+                if rest.len() == text.len() && start == 0 && end + 1 == text.len() {
+                    return value;
                 }
                 out.push_str(&rest[..start]);
                 out.push_str(&value.as_str().map_or_else(|| value.to_string(), str::to_owned));
@@ -928,9 +1077,9 @@ fn substitute(
             }
             Json::String(out + rest)
         }
-        Json::Array(items) => items.iter().map(|item| substitute(item, with, missing, taken)).collect(),
+        Json::Array(items) => items.iter().map(|item| substitute(item, with, taken)).collect(),
         Json::Object(members) => {
-            Json::Object(members.iter().map(|(k, v)| (k.clone(), substitute(v, with, missing, taken))).collect())
+            Json::Object(members.iter().map(|(k, v)| (k.clone(), substitute(v, with, taken))).collect())
         }
         other => other.clone(),
     }
@@ -946,7 +1095,7 @@ const DEFAULT_NOW_MS: i64 = 1_760_000_000_000;
 const DEFAULT_DEADLINE_MS: u64 = 60_000;
 /// A common buffer size of readers.
 const DEFAULT_CHUNK: u64 = 65_536;
-/// Twice the largest result of the fixture.
-const DEFAULT_READ_LIMIT: u64 = 32 << 20;
+/// Above the largest result of the fixture: 16 Mi characters of three bytes, escaped.
+const DEFAULT_READ_LIMIT: u64 = 128 << 20;
 /// Long enough not to spin, short enough not to be felt.
 const DEFAULT_PAUSE_MS: u64 = 5;

@@ -24,13 +24,10 @@ pub struct Describe {
     /// Sides that it can play.
     pub roles: Vec<Role>,
     /// Versions of CETP that it speaks.
-    #[serde(default)]
     pub versions: Vec<u64>,
     /// Optional capabilities that it claims.
-    #[serde(default)]
     pub capabilities: Vec<String>,
     /// Controls that it offers.
-    #[serde(default)]
     pub controls: Vec<String>,
     /// Callers that it can assume.
     #[serde(default)]
@@ -83,6 +80,9 @@ pub struct ProtocolError {
     pub message: String,
 }
 
+/// More versions, capabilities or controls than any target has.
+const MOST_NAMES: usize = 100;
+
 impl Describe {
     /// Reads an answer to `target.describe`.
     ///
@@ -99,6 +99,13 @@ impl Describe {
         }
         if matches!(&describe.callers, Callers::Any(text) if text != "any") {
             return Err(wrong("callers is a list of names or \"any\"".into()));
+        }
+        if describe.roles.is_empty() || describe.versions.is_empty() {
+            return Err(wrong("roles and versions name at least one each".into()));
+        }
+        let lengthy = [&describe.capabilities, &describe.controls].into_iter().any(|list| list.len() > MOST_NAMES);
+        if lengthy || describe.versions.len() > MOST_NAMES {
+            return Err(wrong(format!("a list holds more than {MOST_NAMES} names")));
         }
         if describe.roles.contains(&Role::Provider) && (describe.package.is_none() || describe.authority.is_none()) {
             return Err(wrong("a provider names its package and authority".into()));

@@ -6,17 +6,32 @@
 //! take more than [`STEP_BUDGET`] steps, or never end, is not attempted. The caller then learns why nothing was judged.
 
 use crate::json::pointer_token;
+use jsonschema::{Draft, PatternOptions};
 use serde_json::{Map, Value as Json};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The most steps (subschema applied to value) that one validation may take. An honest result of 16 MiB against a plain
 /// schema takes a few.
 pub const STEP_BUDGET: u64 = 5_000_000;
 
+/// The most steps of one pattern on one text before it is given up; an honest pattern takes a few for each character.
+const BACKTRACK_LIMIT: usize = 50_000;
+
 /// The dialect of CETP v2 where a provider names none (§3.2).
 pub const DRAFT_2020_12: &str = "https://json-schema.org/draft/2020-12/schema";
+
+fn draft(dialect: &str) -> Result<Draft, String> {
+    match dialect.trim_end_matches('#') {
+        DRAFT_2020_12 => Ok(Draft::Draft202012),
+        "https://json-schema.org/draft/2019-09/schema" => Ok(Draft::Draft201909),
+        "http://json-schema.org/draft-07/schema" => Ok(Draft::Draft7),
+        "http://json-schema.org/draft-06/schema" => Ok(Draft::Draft6),
+        "http://json-schema.org/draft-04/schema" => Ok(Draft::Draft4),
+        other => Err(format!("the dialect {other:?} is not known to this suite")),
+    }
+}
 
 /// What a check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,16 +44,16 @@ pub enum Checked {
     Unknown(String),
 }
 
-/// Whether a value conforms to a schema.
-pub fn instance_of(schema: &Json, instance: &Json) -> Checked {
+/// Whether a value conforms to a schema of a dialect.
+pub fn instance_of(schema: &Json, dialect: &str, instance: &Json) -> Checked {
     match cost(schema, instance) {
         Ok(steps) if steps <= STEP_BUDGET => {}
         Ok(_) => return Checked::Unknown(format!("validation would take more than {STEP_BUDGET} steps")),
         Err(why) => return Checked::Unknown(why),
     }
-    let validator = match validator(schema) {
+    let validator = match draft(dialect).and_then(|draft| validator(schema, draft)) {
         Ok(validator) => validator,
-        Err(why) => return Checked::Unknown(format!("the schema does not compile: {why}")),
+        Err(why) => return Checked::Unknown(why),
     };
     match validator.validate(instance) {
         Ok(()) => Checked::Yes,
@@ -46,21 +61,16 @@ pub fn instance_of(schema: &Json, instance: &Json) -> Checked {
             if matches!(error.kind(), jsonschema::error::ValidationErrorKind::BacktrackLimitExceeded { .. }) {
                 return Checked::Unknown("a pattern of the schema backtracks without end".into());
             }
-            Checked::No(format!("{} at {:?}", shorten(&error.to_string()), error.instance_path().as_str()))
+            Checked::No(told(&error))
         }
     }
 }
 
 /// Whether a value is a valid schema of a dialect, named by its `$schema` URI.
 pub fn valid_schema(schema: &Json, dialect: &str) -> Checked {
-    use jsonschema::Draft;
-    let draft = match dialect.trim_end_matches('#') {
-        DRAFT_2020_12 => Draft::Draft202012,
-        "https://json-schema.org/draft/2019-09/schema" => Draft::Draft201909,
-        "http://json-schema.org/draft-07/schema" => Draft::Draft7,
-        "http://json-schema.org/draft-06/schema" => Draft::Draft6,
-        "http://json-schema.org/draft-04/schema" => Draft::Draft4,
-        other => return Checked::Unknown(format!("the dialect {other:?} is not known to this suite")),
+    let draft = match draft(dialect) {
+        Ok(draft) => draft,
+        Err(why) => return Checked::Unknown(why),
     };
     // The meta-schemas are large and recursive, but finite: the bound is the size of the schema.
     if size(schema) > STEP_BUDGET / 100 {
@@ -73,18 +83,19 @@ pub fn valid_schema(schema: &Json, dialect: &str) -> Checked {
         Draft::Draft6 => jsonschema::draft6::meta::validate(schema),
         _ => jsonschema::draft4::meta::validate(schema),
     };
-    match meta {
-        Ok(()) => Checked::Yes,
-        Err(error) => Checked::No(format!("{} at {:?}", shorten(&error.to_string()), error.instance_path().as_str())),
-    }
+    meta.map_or_else(|error| Checked::No(told(&error)), |()| Checked::Yes)
+}
+
+fn told(error: &jsonschema::ValidationError<'_>) -> String {
+    format!("{} at {:?}", shorten(&error.to_string()), error.instance_path().as_str())
 }
 
 /// Whether every `$ref` and `$dynamicRef` resolves inside the document. `$schema`, `$id` and a property that is called
 /// `$ref` are no references.
 pub fn self_contained(schema: &Json) -> Checked {
     let document = Document::new(schema);
-    for (pointer, reference) in &document.references {
-        if document.resolve(reference).is_none() {
+    for (pointer, base, reference) in &document.references {
+        if document.resolve(base, reference).is_none() {
             return Checked::No(format!("{reference:?} at {pointer:?} does not resolve inside the schema"));
         }
     }
@@ -112,18 +123,20 @@ thread_local! {
     static COMPILED: RefCell<HashMap<String, Rc<jsonschema::Validator>>> = RefCell::new(HashMap::new());
 }
 
-fn validator(schema: &Json) -> Result<Rc<jsonschema::Validator>, String> {
-    let text = schema.to_string();
+fn validator(schema: &Json, draft: Draft) -> Result<Rc<jsonschema::Validator>, String> {
+    let key = format!("{draft:?}{schema}");
     COMPILED.with_borrow_mut(|cache| {
-        if let Some(validator) = cache.get(&text) {
+        if let Some(validator) = cache.get(&key) {
             return Ok(Rc::clone(validator));
         }
-        let validator = jsonschema::options().build(schema).map_err(|e| shorten(&e.to_string()))?;
+        let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT);
+        let built = jsonschema::options().with_draft(draft).with_pattern_options(patterns).build(schema);
+        let validator = built.map_err(|e| format!("the schema does not compile: {}", shorten(&e.to_string())))?;
         if cache.len() >= 256 {
             cache.clear();
         }
         let validator = Rc::new(validator);
-        cache.insert(text, Rc::clone(&validator));
+        cache.insert(key, Rc::clone(&validator));
         Ok(validator)
     })
 }
@@ -143,60 +156,109 @@ const FOR_CHILDREN: [&str; 7] = [
     "propertyNames",
 ];
 /// Keywords whose value maps names to schemas.
-const MAPS: [&str; 5] = ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
+const MAPS: [&str; 6] = ["properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"];
+/// Keywords whose value is a reference.
+const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
-/// A schema with its anchors, ids and references found.
+/// Where a document is that does not say so itself.
+const NOWHERE: &str = "cetp:schema";
+
+/// A schema with its resources, anchors and references found.
 struct Document<'a> {
-    root: &'a Json,
-    anchors: HashMap<String, &'a Json>,
-    ids: HashMap<String, &'a Json>,
-    references: Vec<(String, String)>,
+    /// Schemas by the URI (without a fragment) that they have.
+    resources: HashMap<String, &'a Json>,
+    /// Schemas by the URI of their resource and an anchor.
+    anchors: HashMap<(String, String), &'a Json>,
+    /// The URI of the resource that a schema lies in.
+    bases: HashMap<*const Json, String>,
+    /// Place, base and text of each reference.
+    references: Vec<(String, String, String)>,
 }
 
 impl<'a> Document<'a> {
     fn new(root: &'a Json) -> Document<'a> {
-        let mut document = Document { root, anchors: HashMap::new(), ids: HashMap::new(), references: Vec::new() };
-        let mut open = vec![(String::new(), root)];
-        while let Some((pointer, schema)) = open.pop() {
-            let Json::Object(members) = schema else { continue };
-            for (name, map) in [("$id", &mut document.ids), ("$anchor", &mut document.anchors)] {
-                if let Some(Json::String(id)) = members.get(name) {
-                    map.insert(id.trim_end_matches('#').to_owned(), schema);
-                }
-            }
-            if let Some(Json::String(anchor)) = members.get("$dynamicAnchor") {
-                document.anchors.insert(anchor.clone(), schema);
-            }
-            for name in ["$ref", "$dynamicRef", "$recursiveRef"] {
-                if let Some(Json::String(reference)) = members.get(name) {
-                    document.references.push((format!("{pointer}/{name}"), reference.clone()));
-                }
-            }
-            for (path, child) in children(members) {
-                open.push((format!("{pointer}/{path}"), child));
+        let mut document = Document {
+            resources: HashMap::from([(NOWHERE.to_owned(), root)]),
+            anchors: HashMap::new(),
+            bases: HashMap::new(),
+            references: Vec::new(),
+        };
+        document.walk(root, String::new(), NOWHERE.to_owned());
+        // A reference may lead to a place that no keyword says is a schema; then it is one.
+        let mut done = 0;
+        while done < document.references.len() {
+            let (pointer, base, reference) = document.references[done].clone();
+            done += 1;
+            if let Some(target) = document.resolve(&base, &reference)
+                && !document.bases.contains_key(&std::ptr::from_ref(target))
+            {
+                document.walk(target, pointer, base);
             }
         }
         document.references.sort();
         document
     }
 
-    fn resolve(&self, reference: &str) -> Option<&'a Json> {
+    fn walk(&mut self, from: &'a Json, pointer: String, base: String) {
+        let mut open = vec![(pointer, base, from)];
+        while let Some((pointer, mut base, schema)) = open.pop() {
+            if self.bases.contains_key(&std::ptr::from_ref(schema)) {
+                continue;
+            }
+            if let Some(id) = schema.get("$id").and_then(Json::as_str).and_then(|id| join(&base, id)) {
+                base = id;
+                self.resources.insert(base.clone(), schema);
+            }
+            self.bases.insert(schema, base.clone());
+            let Json::Object(members) = schema else { continue };
+            for name in ["$anchor", "$dynamicAnchor"] {
+                if let Some(Json::String(anchor)) = members.get(name) {
+                    self.anchors.insert((base.clone(), anchor.clone()), schema);
+                }
+            }
+            for name in REFERENCES {
+                if let Some(Json::String(reference)) = members.get(name) {
+                    self.references.push((format!("{pointer}/{name}"), base.clone(), reference.clone()));
+                }
+            }
+            for (path, child) in children(members) {
+                open.push((format!("{pointer}/{path}"), base.clone(), child));
+            }
+        }
+    }
+
+    fn resolve(&self, base: &str, reference: &str) -> Option<&'a Json> {
         let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-        let root = if document.is_empty() {
-            self.root
-        } else {
-            // An id may be written in full and referred to in short, or the other way round.
-            let last = |id: &str| id.rsplit('/').next().unwrap_or("").to_owned();
-            let by_id = self.ids.iter().find(|(id, _)| {
-                *id == document || (!document.contains("://") && last(id) == document) || id.as_str() == last(document)
-            });
-            by_id.map(|(_, schema)| *schema)?
-        };
+        let uri = if document.is_empty() { base.to_owned() } else { join(base, document)? };
+        let root = *self.resources.get(&uri)?;
         if fragment.is_empty() {
             return Some(root);
         }
         let decoded = percent_decode(fragment)?;
-        if decoded.starts_with('/') { root.pointer(&decoded) } else { self.anchors.get(&decoded).copied() }
+        if decoded.starts_with('/') { root.pointer(&decoded) } else { self.anchors.get(&(uri, decoded)).copied() }
+    }
+
+    /// What a schema of this document refers to.
+    fn target(&self, schema: &Json, reference: &str) -> Option<&'a Json> {
+        self.resolve(self.bases.get(&std::ptr::from_ref(schema))?, reference)
+    }
+}
+
+/// The URI that a reference without a fragment means at a place.
+fn join(base: &str, reference: &str) -> Option<String> {
+    let reference = reference.trim_end_matches('#');
+    if reference.is_empty() {
+        return Some(base.to_owned());
+    }
+    let reference = fluent_uri::UriRef::parse(reference).ok()?;
+    if let Ok(absolute) = fluent_uri::Uri::try_from(reference) {
+        return Some(absolute.normalize().as_str().to_owned());
+    }
+    let base = fluent_uri::Uri::parse(base).ok()?;
+    match reference.resolve_against(&base) {
+        Ok(uri) => Some(uri.normalize().as_str().to_owned()),
+        // Against an opaque base nothing relative means anything; kept as it is, so that equal texts meet.
+        Err(_) => Some(reference.as_str().to_owned()),
     }
 }
 
@@ -246,16 +308,19 @@ fn children(members: &Map<String, Json>) -> Vec<(String, &Json)> {
 /// A schema that refers to itself for the same value, so that validation has no end, or whose table of pairs is too large.
 fn cost(schema: &Json, instance: &Json) -> Result<u64, String> {
     let document = Document::new(schema);
-    let mut counter = Counter { document: &document, known: BTreeMap::new() };
+    let mut counter = Counter { document: &document, known: HashMap::new() };
     counter.steps(schema, instance)
 }
+
+/// What a pattern is reckoned as: a hundred of them that backtrack to their limit take a second.
+const PATTERN_STEPS: u64 = 500;
 
 type Pair = (*const Json, *const Json);
 
 struct Counter<'d, 'a> {
     document: &'d Document<'a>,
     /// Steps of each pair; `None` while it is being counted, so that a cycle is noticed.
-    known: BTreeMap<Pair, Option<u64>>,
+    known: HashMap<Pair, Option<u64>>,
 }
 
 impl Counter<'_, '_> {
@@ -274,10 +339,15 @@ impl Counter<'_, '_> {
             return Err("the schema and value are too large to be judged".into());
         }
         self.known.insert(pair, None);
-        let mut total = members.len() as u64;
+        // Comparing with a list of values, and matching a pattern, costs more than a step.
+        let listed = members.get("enum").map_or(0, size) + members.get("const").map_or(0, size);
+        let patterns = members.get("pattern").map_or(0, |_| 1)
+            + members.get("patternProperties").and_then(Json::as_object).map_or(0, |p| p.len() as u64);
+        let mut total = members.len() as u64 + listed + patterns.saturating_mul(PATTERN_STEPS);
         let mut add = |steps: u64| total = total.saturating_add(steps);
-        for name in ["$ref", "$dynamicRef", "$recursiveRef"] {
-            if let Some(target) = members.get(name).and_then(Json::as_str).and_then(|r| self.document.resolve(r)) {
+        for name in REFERENCES {
+            if let Some(target) = members.get(name).and_then(Json::as_str).and_then(|r| self.document.target(schema, r))
+            {
                 add(self.steps(target, instance)?);
             }
         }
@@ -296,7 +366,9 @@ impl Counter<'_, '_> {
         }
         match instance {
             Json::Array(items) => {
-                add(items.len() as u64);
+                let own = items.len() as u64;
+                let unique = members.get("uniqueItems") == Some(&Json::Bool(true));
+                add(if unique { size(instance).saturating_mul(20) } else { own });
                 let by_index = members.get("prefixItems").or_else(|| members.get("items")).and_then(Json::as_array);
                 for (n, item) in items.iter().enumerate() {
                     if let Some(child) = by_index.and_then(|list| list.get(n)) {
@@ -342,9 +414,9 @@ mod tests {
     #[test]
     fn validates() {
         let schema = json!({"type": "object", "properties": {"entry": {"type": "integer", "minimum": 1}}, "required": ["entry"], "additionalProperties": false});
-        assert_eq!(instance_of(&schema, &json!({"entry": 1})), Checked::Yes);
-        assert!(matches!(instance_of(&schema, &json!({"entry": 0})), Checked::No(_)));
-        assert!(matches!(instance_of(&schema, &json!({"entry": 1, "x": 1})), Checked::No(_)));
+        assert_eq!(instance_of(&schema, DRAFT_2020_12, &json!({"entry": 1})), Checked::Yes);
+        assert!(matches!(instance_of(&schema, DRAFT_2020_12, &json!({"entry": 0})), Checked::No(_)));
+        assert!(matches!(instance_of(&schema, DRAFT_2020_12, &json!({"entry": 1, "x": 1})), Checked::No(_)));
     }
 
     #[test]
@@ -356,7 +428,7 @@ mod tests {
         }
         defs.insert("d40".into(), json!({"type": "integer"}));
         let schema = json!({"$ref": "#/$defs/d0", "$defs": defs});
-        assert!(matches!(instance_of(&schema, &json!(1)), Checked::Unknown(_)));
+        assert!(matches!(instance_of(&schema, DRAFT_2020_12, &json!(1)), Checked::Unknown(_)));
         assert_eq!(self_contained(&schema), Checked::Yes);
     }
 
@@ -365,17 +437,38 @@ mod tests {
         for schema in
             [json!({"$ref": "#"}), json!({"anyOf": [{"$ref": "#/anyOf/0"}]}), json!({"allOf": [{"$ref": "#"}]})]
         {
-            assert!(matches!(instance_of(&schema, &json!({"a": 1})), Checked::Unknown(_)), "{schema}");
+            assert!(matches!(instance_of(&schema, DRAFT_2020_12, &json!({"a": 1})), Checked::Unknown(_)), "{schema}");
         }
         let tree = json!({"type": "object", "additionalProperties": {"$ref": "#"}});
-        assert_eq!(instance_of(&tree, &json!({"a": {"b": {}}})), Checked::Yes);
+        assert_eq!(instance_of(&tree, DRAFT_2020_12, &json!({"a": {"b": {}}})), Checked::Yes);
     }
 
     #[test]
     fn backtracking_patterns_end() {
         let schema = json!({"pattern": "^(?=(a+)+$)(a+)+\\1$"});
         let text = "a".repeat(40) + "!";
-        assert!(!matches!(instance_of(&schema, &json!(text)), Checked::Yes));
+        assert!(!matches!(instance_of(&schema, DRAFT_2020_12, &json!(text)), Checked::Yes));
+    }
+
+    #[test]
+    fn expensive_lists_and_patterns_are_not_run() {
+        let items: Vec<String> = (0..20_000).map(|n| format!("{n}")).collect();
+        let schema = json!({"items": {"enum": items}});
+        assert!(matches!(instance_of(&schema, DRAFT_2020_12, &json!(items)), Checked::Unknown(_)));
+        let schema = json!({"items": {"pattern": "^(a+)+\\1$"}});
+        assert!(matches!(
+            instance_of(&schema, DRAFT_2020_12, &json!(vec!["a".repeat(30) + "!"; 20_000])),
+            Checked::Unknown(_)
+        ));
+    }
+
+    #[test]
+    fn the_dialect_decides() {
+        let tuple = json!({"items": [{"type": "integer"}]});
+        assert!(matches!(instance_of(&tuple, DRAFT_2020_12, &json!([1])), Checked::Unknown(_)));
+        let draft_7 = "http://json-schema.org/draft-07/schema#";
+        assert_eq!(instance_of(&tuple, draft_7, &json!([1])), Checked::Yes);
+        assert!(matches!(instance_of(&tuple, draft_7, &json!(["x"])), Checked::No(_)));
     }
 
     #[test]
@@ -398,6 +491,9 @@ mod tests {
             json!({"$schema": DRAFT_2020_12, "$id": "https://example.org/a", "$ref": "https://example.org/a#/$defs/x", "$defs": {"x": {}}}),
             json!({"$ref": "#/$defs/a%20b", "$defs": {"a b": {}}}),
             json!({"const": {"$ref": "http://example.org"}}),
+            json!({"$ref": "#/x-parts/a", "x-parts": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {}}}),
+            json!({"$defs": {"r": {"$id": "https://example.org/r", "$ref": "#/$defs/x", "$defs": {"x": {}}}}, "$ref": "https://example.org/r"}),
+            json!({"$id": "https://example.org/dir/root.json", "$ref": "other.json", "$defs": {"o": {"$id": "other.json"}}}),
         ] {
             assert_eq!(self_contained(&schema), Checked::Yes, "{schema}");
         }
@@ -408,6 +504,9 @@ mod tests {
             json!({"$ref": "#/$defs/none"}),
             json!({"$ref": DRAFT_2020_12}),
             json!({"allOf": [{"$dynamicRef": "http://x/#n"}]}),
+            json!({"dependencies": {"a": {"$ref": "https://example.org/x"}}}),
+            json!({"$ref": "#/x-parts/a", "x-parts": {"a": {"$ref": "https://example.org/x"}}}),
+            json!({"$ref": "https://evil.example/other.json", "$defs": {"o": {"$id": "other.json"}}}),
         ] {
             assert!(matches!(self_contained(&schema), Checked::No(_)), "{schema}");
         }

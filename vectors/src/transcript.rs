@@ -14,7 +14,7 @@ pub struct Transcript {
     pub start: Start,
     /// Every exchange, in the order in which the messages were sent.
     pub entries: Vec<Entry>,
-    /// Why the vector ended before its last step, where the runner ended it.
+    /// Why the vector cannot be judged to its end, where the runner ended it, or the target disturbed what came after it.
     pub ended: Option<Ended>,
 }
 
@@ -37,10 +37,10 @@ pub struct Entry {
     pub order: u64,
 }
 
-/// Why the runner ended a vector.
+/// Why a vector cannot be judged to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// The step that was under way.
+    /// The step that was under way, or `end`.
     pub at: String,
     /// Why, in a sentence.
     pub why: String,
@@ -97,7 +97,8 @@ impl Entry {
         let (name, value) = match &self.answer {
             Answer::Result(result) => ("result", compact(result)),
             Answer::Refused { code, message } => ("refused", json!({ "code": code, "message": message })),
-            Answer::Broken(why) => ("broken", json!(why)),
+            Answer::Broken { kind, why } => ("broken", json!({ "kind": kind, "why": why })),
+            Answer::Unread => ("unread", json!(true)),
         };
         out.insert(name.into(), value);
         out.insert("answered_ms".into(), json!(self.answered_ms));
@@ -106,17 +107,25 @@ impl Entry {
     }
 
     fn from_json(json: &Json) -> Result<Entry, String> {
-        let known = ["at", "verb", "params", "now_ms", "result", "refused", "broken", "answered_ms", "order"];
+        const ANSWERS: [&str; 4] = ["result", "refused", "broken", "unread"];
+        let known = [["at", "verb", "params", "now_ms"].as_slice(), &ANSWERS, &["answered_ms", "order"]].concat();
         let o = only(json, &known)?;
-        let answer = match (o.get("result"), o.get("refused"), o.get("broken")) {
-            (Some(result), None, None) => Answer::Result(expand(result)?),
-            (None, Some(json), None) => {
+        let given: Vec<(&str, &Json)> = ANSWERS.iter().filter_map(|name| Some((*name, o.get(*name)?))).collect();
+        let answer = match given.as_slice() {
+            [("result", result)] => Answer::Result(expand(result)?),
+            [("refused", json)] => {
                 let o = only(json, &["code", "message"])?;
                 let code = o.get("code").and_then(Json::as_i64).ok_or("no code")?;
                 Answer::Refused { code, message: text(o, "message")? }
             }
-            (None, None, Some(Json::String(why))) => Answer::Broken(why.clone()),
-            _ => return Err("not exactly one of result, refused and broken".into()),
+            [("broken", json)] => {
+                let o = only(json, &["kind", "why"])?;
+                let kind = o.get("kind").cloned().unwrap_or_default();
+                let kind = serde_json::from_value(kind).map_err(|error| error.to_string())?;
+                Answer::Broken { kind, why: text(o, "why")? }
+            }
+            [("unread", Json::Bool(true))] => Answer::Unread,
+            _ => return Err(format!("not exactly one of {ANSWERS:?}")),
         };
         let number = |name: &str| o.get(name).and_then(Json::as_i64).ok_or_else(|| format!("no {name}"));
         Ok(Entry {

@@ -1,5 +1,7 @@
 //! Copies and generated parts are fresh. `BLESS=1 cargo test -p cetp-vectors --test documents` makes them so.
 
+#![allow(clippy::print_stdout, reason = "a test says why it did not run")]
+
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {

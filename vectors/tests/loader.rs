@@ -82,7 +82,7 @@ fn faults_of_shape_are_named() {
         ("/vectors/0/steps/1/control", Some(json!("time")), "must be one of"),
         ("/vectors/0/steps/1", Some(json!({"call": "x", "control": "clock"})), "exactly one of"),
         ("/vectors/0/steps/1", Some(json!({})), "exactly one of"),
-        ("/vectors/0/steps/2/until", Some(json!({"is": 1})), "exactly one of \"times\" and \"until\""),
+        ("/vectors/0/steps/2/until", Some(json!({"is": 1})), "exactly one of \"times\", \"over\" and \"until\""),
         ("/vectors/0/steps/3/copies", None, "at least two branches"),
         ("/vectors/0/steps/4/expect/0/is", None, "exactly one of \"is\""),
         ("/vectors/0/steps/4/expect/0/strength", Some(json!("must")), "must be \"should\""),
@@ -91,7 +91,7 @@ fn faults_of_shape_are_named() {
     ];
     for (pointer, value, message) in cases {
         let json = changed(pointer, value);
-        let error = load_json(&json).map(|_| ()).unwrap_err();
+        let error = load_json(&json).map(|_| ()).expect_err(message);
         assert!(error.contains(message), "{pointer}: {error}");
         assert!(error.starts_with("cetp-v2/provider/test.json"), "{pointer}: {error}");
         assert!(error.contains(v) || !pointer.starts_with(v), "{pointer}: {error}");
@@ -123,18 +123,29 @@ fn faults_of_meaning_are_named() {
         (step(json!({"expect": ["no-such-rule"]})), "there is no rule"),
         (step(json!({"expect": [{"use": "ledger", "with": {"requirement": "CETP2-6-01"}}]})), "needs \"entries\""),
         (step(json!({"expect": [{"use": "done", "with": {"more": 1}}]})), "does not take \"more\""),
-        (expectation(json!({"requirement": "CETP2-2.2-14", "is": {"$min": 1}})), "there is no operator"),
+        (expectation(json!({"requirement": "CETP2-2.2-14", "is": {"$smallest": 1}})), "there is no operator"),
         (expectation(json!({"requirement": "CETP2-2.2-14", "is": {"$gte": 1, "a": 1}})), "do not mix"),
         (expectation(json!({"requirement": "CETP2-2.2-14", "is": {"$regex": "("}})), "not a regular expression"),
         (expectation(json!({"requirement": "CETP2-2.2-14", "is": {"$absent": false}})), "must be true"),
         (expectation(json!({"requirement": "CETP2-0-00", "is": 1})), "is in no ledger"),
         (
-            changed("/vectors/0/steps/3/parallel/0/0", Some(json!({"repeat": [], "times": 1}))),
-            "not possible inside a branch",
+            changed("/vectors/0/steps/3/parallel/0/0", Some(json!({"parallel": [[], []]}))),
+            "parallel is not possible here",
         ),
+        (step(json!({"barrier": true})), "barrier is not possible here"),
+        (step(json!({"call": "x", "when": {"is": 1}})), "needs \"that\""),
+        (step(json!({"call": "x", "when": {"that": "${reply.data}", "is": 1}})), "only there in the expectations"),
+        (step(json!({"expect": [], "save": "x"})), "only an answer can be saved"),
+        (step(json!({"call": {"$slice": {"text": "x", "too": 1}}})), "takes [\"text\", \"from\", \"to\"]"),
+        (step(json!({"read": "x", "chunk_bytes": 0})), "at least one byte"),
+        (step(json!({"call": "x", "breakdown": "CETP2-7.1-02"})), "is no must"),
+        (step(json!({"expect": [{"requirement": "CETP2-2.2-01", "is": 1}]})), "does not bind a provider"),
+        (changed("/vectors/0/capabilities", Some(json!(["async_operation"]))), "is no capability"),
+        (changed("/vectors/0/level", Some(json!("cores"))), "is no level of the suite"),
+        (changed("/vectors/0/callers", Some(json!(["zoe"]))), "unknown caller"),
     ];
     for (json, message) in cases {
-        let error = load_json(&json).map(|_| ()).unwrap_err();
+        let error = load_json(&json).map(|_| ()).expect_err(message);
         assert!(error.contains(message), "{message}: {error}");
     }
 }
@@ -149,6 +160,13 @@ fn faults_of_files_are_named() {
     assert!(error("cetp-v2/provider/a.json", "{\"a\":1,\"a\":2}").contains("the member \"a\" occurs twice"));
     assert!(error("cetp-v2/provider/a.json", "[").contains("ends too early"));
     assert!(error("requirements/more.json", "{}").contains("missing field"));
+    let rules = |rules: Json| {
+        let file = json!({"format": "cetp-rules/1", "suite": "cetp-v2", "rules": rules});
+        error("cetp-v2/rules.json", &file.to_string())
+    };
+    assert!(rules(json!({"a": ["b"], "b": ["a"]})).contains("uses itself"));
+    assert!(rules(json!({"a": [{"requirement": "CETP2-nonsense", "is": 1}]})).contains("is in no ledger"));
+    assert!(rules(json!({"a": []})).contains("not empty"));
     let mut twice = base();
     let vector = twice["vectors"][0].clone();
     twice["vectors"].as_array_mut().unwrap().push(vector);

@@ -28,17 +28,20 @@ impl LocalTarget for Provider {
     }
 }
 
-/// Makes an adapter for a built-in target, or nothing for a name that there is not.
-pub fn open(name: &str) -> Option<Box<dyn Adapter>> {
+/// Makes an adapter for a built-in target.
+///
+/// # Errors
+/// There is no such target or switch.
+pub fn open(name: &str) -> Result<Box<dyn Adapter>, String> {
     let mut words = name.split('+');
-    let v1 = match words.next()? {
-        "provider" => true,
-        "provider-v2-only" => false,
-        _ => return None,
+    let v1 = match words.next() {
+        Some("provider") => true,
+        Some("provider-v2-only") => false,
+        _ => return Err(format!("there is no built-in target {name:?}; there are {NAMES:?}")),
     };
-    let switches = Switches::from_names(words).ok()?;
+    let switches = Switches::from_names(words).map_err(|error| error.to_string())?;
     let options = Options { v1, switches, ..Options::default() };
-    Some(Box::new(InProcessAdapter::new(Limits::default(), move || {
+    Ok(Box::new(InProcessAdapter::new(Limits::default(), move || {
         let target = ProviderTarget::in_memory(options).map_err(|error| error.to_string())?;
         Ok(Box::new(Provider(target)))
     })))
@@ -46,5 +49,5 @@ pub fn open(name: &str) -> Option<Box<dyn Adapter>> {
 
 /// How targets are opened by this program.
 pub fn opener(check_protocol: bool) -> Opener<'static> {
-    Opener { guard: std::env::current_exe().unwrap_or_default(), check_protocol, builtin: &open, builtin_names: NAMES }
+    Opener { guard: std::env::current_exe().unwrap_or_default(), check_protocol, builtin: &open }
 }

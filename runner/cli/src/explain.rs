@@ -6,7 +6,7 @@ use crate::list::{about, find};
 use cetp_reports::text;
 use cetp_vectors::ledger::{Requirement, Strength};
 use cetp_vectors::load::Catalogue;
-use cetp_vectors::model::{FLAGS, Kind, Rounds, Stack, Step, Vector};
+use cetp_vectors::model::{FLAGS, Kind, Parallel, Rounds, Stack, Step, Vector};
 
 /// Arguments of `explain`.
 #[derive(clap::Args)]
@@ -120,8 +120,8 @@ fn steps(list: &[Step], indent: &str, prefix: &str) {
         let deeper = format!("{indent}  ");
         match &step.kind {
             Kind::Repeat { steps: inner, .. } => steps(inner, &deeper, &format!("{prefix}{n}[…].")),
-            Kind::Parallel { branches, .. } => {
-                for (b, branch) in branches.iter().enumerate() {
+            Kind::Parallel(parallel) => {
+                for (b, branch) in parallel.branches.iter().enumerate() {
                     steps(branch, &deeper, &format!("{prefix}{n}{{{b}}}."));
                 }
             }
@@ -136,16 +136,18 @@ fn words(step: &Step) -> String {
         Kind::Call(call) => {
             let tool = call.tool.as_ref().map(|tool| format!(" of {}", plain(tool))).unwrap_or_default();
             let session = call.session.as_ref().map(|s| format!(" in session {s}")).unwrap_or_default();
-            format!("{} calls {}{tool}{session}", call.caller, plain(&call.method))
+            format!("{} calls {}{tool}{session}", plain(&call.caller), plain(&call.method))
         }
         Kind::Control { name, with } => format!("control {name} {with}"),
         Kind::Observe { name, .. } => format!("observe {name}"),
         Kind::Read { .. } => "read the descriptor to its end".into(),
         Kind::Close { .. } => "close the descriptor".into(),
         Kind::Repeat { rounds: Rounds::Times(times), .. } => format!("{} times", plain(times)),
+        Kind::Repeat { rounds: Rounds::Over(list), .. } => format!("for each of {}", plain(list)),
         Kind::Repeat { rounds: Rounds::Until { .. }, .. } => "until a condition holds".into(),
-        Kind::Parallel { copies: Some(copies), .. } => format!("{} times at once", plain(copies)),
-        Kind::Parallel { branches, .. } => format!("{} branches at once", branches.len()),
+        Kind::Parallel(Parallel { copies: Some(copies), .. }) => format!("{} times at once", plain(copies)),
+        Kind::Parallel(parallel) => format!("{} branches at once", parallel.branches.len()),
+        Kind::Let(values) => format!("compute {}", values.keys().cloned().collect::<Vec<_>>().join(", ")),
         Kind::Barrier => "wait for the other branches".into(),
         Kind::Expect => "look at what came so far".into(),
     }

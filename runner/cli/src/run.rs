@@ -9,7 +9,7 @@ use cetp_reports::model::{FORMAT, Program, Report, Subject, Suite, VectorRow};
 use cetp_reports::text;
 use cetp_runner::engine::{self, Event, Options, VectorResult, findings};
 use cetp_vectors::expr::sha256_hex;
-use cetp_vectors::judge::Outcome;
+use cetp_vectors::judge::{Judgement, Outcome};
 use cetp_vectors::ledger::Role;
 use cetp_vectors::load::Catalogue;
 use cetp_vectors::model::Vector;
@@ -161,6 +161,9 @@ fn exit_of(results: &[VectorResult], interrupted: bool) -> Exit {
         Exit::FallsShort
     } else if any(Outcome::Error) {
         Exit::Target
+    } else if !any(Outcome::Pass) && !any(Outcome::Warn) {
+        // Where nothing was applicable, nothing was tested.
+        Exit::FallsShort
     } else {
         Exit::Good
     }
@@ -200,7 +203,8 @@ fn row(result: &VectorResult, catalogue: &Catalogue) -> VectorRow {
         vector: vector.id.clone(),
         requirements: vector.requirements.clone(),
         judged_requirements: judgement.map(|j| j.judged.clone()).unwrap_or_default(),
-        failed_requirements: judgement.map(|j| j.failed_requirements()).unwrap_or_default(),
+        failed_requirements: judgement.map(Judgement::failed_requirements).unwrap_or_default(),
+        warned_requirements: judgement.map(Judgement::warned_requirements).unwrap_or_default(),
         level: vector.level.clone(),
         role: vector.role,
         outcome: result.outcome,
@@ -218,7 +222,7 @@ fn write_report(folder: &Path, report: &Report) -> Result<PathBuf, Stop> {
     let place = folder.join("report.json");
     let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o644);
     let file = tempfile::Builder::new().permissions(permissions).tempfile_in(folder).map_err(|error| failed(&error))?;
-    serde_json::to_writer_pretty(std::io::BufWriter::new(&file), report).map_err(|error| failed(&error))?;
+    serde_json::to_writer(std::io::BufWriter::new(&file), report).map_err(|error| failed(&error))?;
     file.persist(&place).map_err(|error| failed(&error))?;
     Ok(place)
 }
@@ -317,6 +321,12 @@ impl<'p> Printer<'p> {
     fn again(&self, vector: &Vector, result: &VectorResult) -> String {
         let seed = result.transcript.as_ref().map_or(self.args.seed, |t| t.start.seed);
         let mut command = format!("cetp-conformance run --target {}", quoted(&self.args.target));
+        if self.args.selection.suite != "cetp-v2" {
+            command += &format!(" --suite {}", self.args.selection.suite);
+        }
+        if self.args.check_protocol {
+            command += " --check-protocol";
+        }
         if let Some(role) = &self.args.selection.role {
             command += &format!(" --role {role}");
         }
