@@ -253,11 +253,11 @@ impl Call<'_> {
             return Ok(());
         }
         // Work that fails has no effect to crash after.
-        let ended = || {
+        let failed = || {
             self.query(|db| record::find_operation(db, operation_id))
-                .is_ok_and(|record| record.is_none_or(|record| record.state == State::Ended))
+                .is_ok_and(|record| record.is_none_or(|record| matches!(record.outcome, Some(Outcome::Error(_)))))
         };
-        self.wait(&mut || !due() || ended())
+        self.wait(&mut || !due() || failed())
     }
 
     fn check_deadline(&self, x: &Execution<'_>) -> Result<()> {

@@ -208,14 +208,15 @@ impl Provider {
     }
 
     pub(crate) fn crash_point(&self, point: CrashPoint, tool: &str) -> Result<()> {
-        let mut crashes = lock(&self.crashes);
-        let Some(at) = crashes.iter().position(|(p, t)| *p == point && t == tool) else { return Ok(()) };
-        crashes.remove(at);
-        drop(crashes);
+        if !self.crash_is_due(point, tool) {
+            return Ok(());
+        }
+        // It stays due until the process is dead: who waits for it must not find it neither due nor come.
         if let Some(end_process) = self.setup.end_process {
             end_process();
         }
         self.kill();
+        lock(&self.crashes).retain(|(p, t)| *p != point || t != tool);
         Err(Error::Died)
     }
 
