@@ -1,6 +1,7 @@
-//! The reference as targets in this process: `builtin:provider`, `builtin:provider-v2-only`, and with switches
-//! `builtin:provider+SWITCH+SWITCH`.
+//! The reference as targets in this process: `builtin:provider` (dual-stack), `builtin:provider-v2-only`,
+//! `builtin:provider-core` (no optional capability), and with switches `builtin:provider+SWITCH+SWITCH`.
 
+use cetp_reference::session::Capabilities;
 use cetp_reference::switches::Switches;
 use cetp_reference::target::{Options, ProviderTarget, VerbError};
 use cetp_runner::adapter::{Adapter, RpcError};
@@ -10,7 +11,7 @@ use cetp_runner::target::Opener;
 use serde_json::Value as Json;
 
 /// The names after `builtin:`.
-pub const NAMES: &[&str] = &["provider", "provider-v2-only"];
+pub const NAMES: &[&str] = &["provider", "provider-v2-only", "provider-core"];
 
 struct Provider(ProviderTarget);
 
@@ -34,17 +35,27 @@ impl LocalTarget for Provider {
 /// There is no such target or switch.
 pub fn open(name: &str) -> Result<Box<dyn Adapter>, String> {
     let mut words = name.split('+');
-    let v1 = match words.next() {
-        Some("provider") => true,
-        Some("provider-v2-only") => false,
+    let base = words.next().unwrap_or_default();
+    let switches = Switches::from_names(words).map_err(|error| error.to_string())?;
+    Ok(Box::new(provider(base, switches, Limits::default())?))
+}
+
+/// The reference provider of a name of [`NAMES`], with switches.
+///
+/// # Errors
+/// There is no such target.
+pub fn provider(name: &str, switches: Switches, limits: Limits) -> Result<InProcessAdapter, String> {
+    let all = Options { switches, ..Options::default() };
+    let options = match name {
+        "provider" => all,
+        "provider-v2-only" => Options { v1: false, ..all },
+        "provider-core" => Options { capabilities: Capabilities::default(), ..all },
         _ => return Err(format!("there is no built-in target {name:?}; there are {NAMES:?}")),
     };
-    let switches = Switches::from_names(words).map_err(|error| error.to_string())?;
-    let options = Options { v1, switches, ..Options::default() };
-    Ok(Box::new(InProcessAdapter::new(Limits::default(), move || {
+    Ok(InProcessAdapter::new(limits, move || {
         let target = ProviderTarget::in_memory(options).map_err(|error| error.to_string())?;
         Ok(Box::new(Provider(target)))
-    })))
+    }))
 }
 
 /// How targets are opened by this program.

@@ -5,6 +5,7 @@ pub mod builtin;
 mod exit;
 mod explain;
 mod list;
+pub mod mutants;
 mod reference;
 mod run;
 mod select;
@@ -34,6 +35,8 @@ enum Command {
     Requirements(list::RequirementsArgs),
     /// Say in words what a requirement or vector is about
     Explain(explain::ExplainArgs),
+    /// Prove the vectors: run them against the reference with each of its faults, and with each leeway
+    Mutants(mutants::MutantsArgs),
     /// Look at a target
     #[command(subcommand)]
     Target(target_check::TargetCommand),
@@ -81,6 +84,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
         Command::Vectors(command) => list::vectors(&command),
         Command::Requirements(args) => list::requirements(&args),
         Command::Explain(args) => explain::explain(&args),
+        Command::Mutants(args) => mutants::mutants(&args),
         Command::Target(command) => target_check::target(&command),
         Command::Reference(command) => reference::reference(command),
     }
