@@ -2,11 +2,12 @@
 
 mod check;
 mod expect;
+mod script;
 mod steps;
 
 use crate::json::pointer_token;
 use crate::ledger::{Ledger, Requirement, Role, Strength};
-use crate::model::{About, Expectation, FLAGS, Generated, Stack, Step, Vector};
+use crate::model::{About, Expectation, FLAGS, Generated, Reply, Stack, Vector};
 use expect::substitute;
 use serde_json::{Map, Value as Json};
 use std::cell::RefCell;
@@ -27,8 +28,10 @@ pub struct Fault {
 pub struct Rules {
     /// The JSON of each rule: a list of expectations, which may use `${with.NAME}`.
     pub named: BTreeMap<String, Json>,
-    /// Expectations on every call, by the role of the target.
+    /// Expectations on every call of a provider, or every request of a consumer, by the role of the target.
     pub always: BTreeMap<Role, Arc<Vec<Expectation>>>,
+    /// What scripted providers answer where a vector says nothing else, by name.
+    pub scripts: BTreeMap<String, Vec<Reply>>,
 }
 
 /// What the reader of a file must know.
@@ -76,7 +79,12 @@ pub fn rules(json: &Json, ledger: &Ledger, suite: &str) -> Result<Rules, Vec<Fau
         let named = o.take("rules").and_then(|v| parser.map(v, "/rules"));
         rules.named = named.unwrap_or_default().into_iter().collect();
         let always = o.take("always").and_then(|v| parser.map(v, "/always")).unwrap_or_default();
+        let scripts = o.take("scripts").and_then(|v| parser.map(v, "/scripts")).unwrap_or_default();
         o.finish(&parser);
+        for (name, script) in scripts {
+            let at = format!("/scripts/{}", pointer_token(&name));
+            rules.scripts.insert(name, parser.replies(script, &at));
+        }
         let context = Context { ledger, rules: &rules, callers: &[], file: "" };
         let parser = Parser::new(&context, &faults);
         for (name, rule) in &rules.named {
@@ -154,6 +162,8 @@ struct Names {
     anything: bool,
     /// There is no answer yet.
     early: bool,
+    /// Scripted providers of the vector.
+    providers: BTreeSet<String>,
 }
 
 /// What a vector needs, as seen in its steps.
@@ -172,8 +182,9 @@ impl Names {
 }
 
 /// Names that are always there; `uuid` is followed by a name of the vector's choice.
-const BUILT_IN: [&str; 13] = [
-    "now", "target", "reset", "callers", "uuid", "request", "session", "answer", "reply", "i", "item", "branch", "seed",
+const BUILT_IN: [&str; 16] = [
+    "now", "target", "reset", "callers", "uuid", "request", "session", "answer", "reply", "i", "item", "branch",
+    "seed", "fixture", "calls", "fds",
 ];
 
 /// Of these, what there is only in the expectations of a step.
@@ -341,7 +352,9 @@ impl Parser<'_, '_> {
         if now_ms.is_none() {
             self.fault(&o.at("now_ms"), "milliseconds since 1970 were expected");
         }
-        let mut names = Names::default();
+        let providers_at = o.at("providers");
+        let providers = o.take("providers").map(|json| self.providers(json, &providers_at)).unwrap_or_default();
+        let mut names = Names { providers: providers.keys().cloned().collect(), ..Names::default() };
         let steps_at = o.at("steps");
         let steps = match o.take("steps") {
             Some(steps) => self.steps(steps, &steps_at, &mut names, Place::Top),
@@ -404,6 +417,7 @@ impl Parser<'_, '_> {
             may_not_arise,
             notes,
             generated,
+            providers,
             steps,
             always: role.and_then(|role| self.context.rules.always.get(&role)).cloned().unwrap_or_default(),
             source,

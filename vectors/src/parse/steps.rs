@@ -18,8 +18,21 @@ impl Parser<'_, '_> {
     }
 
     pub(super) fn step(&self, json: &Json, at: &str, names: &mut Names, place: Place) -> Option<Step> {
-        const KINDS: [&str; 9] =
-            ["call", "control", "observe", "read", "close", "repeat", "parallel", "barrier", "let"];
+        const KINDS: [&str; 12] = [
+            "call",
+            "control",
+            "observe",
+            "read",
+            "close",
+            "repeat",
+            "parallel",
+            "barrier",
+            "let",
+            "discover",
+            "execute",
+            "advance_ms",
+        ];
+        const ANSWERED: [&str; 7] = ["call", "control", "observe", "read", "close", "discover", "execute"];
         let mut o = self.object(json, at)?;
         let when = self.early_condition(&mut o, "when", names);
         let save = self.optional_text(&mut o, "save");
@@ -45,7 +58,7 @@ impl Parser<'_, '_> {
             }
         };
         if let Some(name) = &save {
-            let answered = kinds.iter().any(|kind| ["call", "control", "observe", "read", "close"].contains(kind));
+            let answered = kinds.iter().any(|kind| ANSWERED.contains(kind));
             if !answered {
                 self.fault(&o.at("save"), "only an answer can be saved");
             }
@@ -89,7 +102,7 @@ impl Parser<'_, '_> {
                     "user" => Some("user_decision"),
                     "operation" => Some("operations"),
                     "fault" => Some("faults"),
-                    "manifest" => None,
+                    "manifest" | "memory" => None,
                     name => Some(name),
                 };
                 names.used.borrow_mut().controls.extend(need.map(str::to_owned));
@@ -116,6 +129,49 @@ impl Parser<'_, '_> {
                     self.fault(&o.at("chunk_bytes"), "at least one byte at a time");
                 }
                 Some(Kind::Read { fd, chunk_bytes, limit_bytes })
+            }
+            "discover" => {
+                let list = self.list(o.take("discover")?, &at);
+                let mut order = Vec::new();
+                for (n, item) in list.iter().enumerate() {
+                    let at = format!("{at}/{n}");
+                    let Some(name) = self.as_text(item, &at) else { continue };
+                    if !names.providers.contains(&name) {
+                        self.fault(&at, format!("the vector has no provider {name:?}"));
+                    }
+                    order.push(name);
+                }
+                Some(Kind::Discover(order))
+            }
+            "execute" => {
+                let json = o.take("execute")?;
+                let mut inner = self.object(&json, &at)?;
+                let mut expr = |name: &str| {
+                    let value = inner.take(name)?;
+                    self.check_expr(&value, &inner.at(name), names);
+                    Some(value)
+                };
+                let (provider_id, tool) = (expr("provider_id"), expr("tool"));
+                let timeout_ms = expr("timeout_ms").unwrap_or_else(|| Json::from(DEFAULT_TIMEOUT_MS));
+                let args = match (expr("args"), expr("args_text")) {
+                    (None, Some(text)) => Args::Text(text),
+                    (value, None) => Args::Value(value.unwrap_or_else(|| Json::Object(Map::new()))),
+                    (Some(_), Some(_)) => {
+                        self.fault(&at, "either \"args\" or \"args_text\"");
+                        return None;
+                    }
+                };
+                inner.finish(self);
+                let (Some(provider_id), Some(tool)) = (provider_id, tool) else {
+                    self.fault(&at, "needs \"provider_id\" and \"tool\"");
+                    return None;
+                };
+                Some(Kind::Execute { provider_id, tool, args, timeout_ms })
+            }
+            "advance_ms" => {
+                let ms = o.take("advance_ms")?;
+                self.check_expr(&ms, &at, names);
+                Some(Kind::Advance(ms))
             }
             "close" => {
                 let fd = o.take("close")?;
@@ -322,9 +378,11 @@ impl Parser<'_, '_> {
 /// Controls that a step may name.
 const CONTROLS: [&str; 7] = ["clock", "restart", "user", "scopes", "operation", "fault", "reconfigure"];
 /// Observations that a step may name.
-const OBSERVATIONS: [&str; 4] = ["manifest", "audit", "ui", "fds"];
+const OBSERVATIONS: [&str; 5] = ["manifest", "audit", "ui", "fds", "memory"];
 /// Far enough that no call of a vector comes near it by accident.
 const DEFAULT_DEADLINE_MS: u64 = 60_000;
+/// Time limit of one call of a consumer, on the runner's clock.
+const DEFAULT_TIMEOUT_MS: u64 = 10_000;
 /// A common buffer size of readers.
 const DEFAULT_CHUNK: u64 = 65_536;
 /// Above the largest result of the fixture: 16 Mi characters of three bytes, escaped.
