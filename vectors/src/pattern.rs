@@ -1,4 +1,4 @@
-//! Matchers: how a vector says what a value must look like. The main function is [`matches`].
+//! Matchers: how a vector says what a value must look like. The main function is [`matches()`].
 //!
 //! A pattern is JSON. A scalar matches an equal value (numbers as numbers). An array matches element by element. An
 //! object matches an object that has every named member, matching; other members are free. An object whose members all
