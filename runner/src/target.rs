@@ -1,4 +1,4 @@
-//! How a target is named on the command line. The main type is [`TargetFile`]; [`open`] makes an adapter of a name.
+//! How a target is named on the command line. The main type is [`TargetFile`]; [`Opener`] makes an adapter of a name.
 //!
 //! `builtin:NAME` is a target that the program brings with it, `stdio:COMMAND` a command whose words are split as a shell
 //! would split them, without a shell; anything else is the path of a TOML file.
