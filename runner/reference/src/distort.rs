@@ -54,6 +54,10 @@ pub(crate) fn reply(
             }
         });
     }
+    let unknown = bundle.string(key::ERROR_CODE) == Some(Code::MethodNotFound.name());
+    if unknown && switches.broken(Fault::UnknownMethodNull) {
+        return Ok(None);
+    }
     let none = Bundle::new();
     let sent = extras.unwrap_or(&none);
     match method {

@@ -317,6 +317,8 @@ registry! {
             "The output_schema of the last tool has a type that is none.";
         SchemaOfTuples "schema_of_tuples" "CETP2-3.2-05"
             "A schema has a list under items, as before draft 2020-12.";
+        DialectOfDraft4 "dialect_of_draft_4" "CETP2-3.2-05"
+            "schema_dialect is draft 4, and a schema has the exclusiveMinimum of later ones.";
         SchemaRefersToFile "schema_refers_to_file" "CETP2-3.2-06"
             "An input_schema has a relative $ref deep inside.";
         SchemaRefersToNothing "schema_refers_to_nothing" "CETP2-3.2-06"
@@ -367,6 +369,8 @@ registry! {
             "A tool whose risk was raised to high is still confirmed by the provider's policy.";
         UnknownMethodInvalid "unknown_method_invalid" "CETP2-4-01"
             "An unknown method is INVALID_REQUEST.";
+        UnknownMethodNull "unknown_method_null" "CETP2-4-01"
+            "An unknown method is answered with null, as ContentProvider.call does of itself.";
         MethodsWithoutCase "methods_without_case" "CETP2-4-01"
             "Methods are compared without case.";
         MethodsTrimmed "methods_trimmed" "CETP2-4-01"
@@ -539,6 +543,8 @@ registry! {
             "list_tools and the scope catalogue are in another order in each session.";
         InfoWithoutDialect "info_without_dialect" "CETP2-3.2-01"
             "get_provider_info names no schema_dialect.";
+        DialectOfDraft7 "dialect_of_draft_7" "CETP2-3.2-05"
+            "schema_dialect is draft 7, of which the schemas are valid as well.";
         MoreTools "more_tools" "CETP2-3.3-01"
             "More tools are listed, with names of 1 and 64 characters, local references and members that nobody knows.";
         RevisionIsNumber "revision_is_number" "CETP2-3.3-01"

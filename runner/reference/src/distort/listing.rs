@@ -75,6 +75,7 @@ pub(crate) fn tools(switches: &Switches, tools: &mut Vec<Json>) {
     }
     for (fault, name, pointer, value) in [
         (Fault::SchemaOfDraft4, "fixture_transfer", "/input_schema/properties/amount", json!({ "type": "integer", "minimum": 0, "exclusiveMinimum": true })),
+        (Fault::DialectOfDraft4, "fixture_transfer", "/input_schema/properties/amount", json!({ "type": "integer", "exclusiveMinimum": 0 })),
         (Fault::SchemaOfTuples, "fixture_echo", "/output_schema/properties/value", json!({ "type": "array", "items": [{ "type": "integer" }] })),
         (Fault::SchemaRefersToFile, "fixture_echo", "/input_schema/properties/value", json!({ "anyOf": [{ "type": "array", "items": { "$ref": "common.json#/value" } }, true] })),
         (Fault::SchemaRefersToNothing, "fixture_append", "/output_schema/properties/entry", json!({ "$ref": "#/$defs/entry" })),
@@ -219,6 +220,12 @@ fn info(call: &Call<'_>, sent: &Bundle, of_process: &str, data: &mut Json) {
     }
     if call.broken(Fault::InfoIdIsAuthority) {
         data["provider_id"] = json!(call.provider.setup.application.about().authority);
+    }
+    if call.broken(Fault::DialectOfDraft4) {
+        data["schema_dialect"] = json!("http://json-schema.org/draft-04/schema#");
+    }
+    if call.leeway(Leeway::DialectOfDraft7) {
+        data["schema_dialect"] = json!("http://json-schema.org/draft-07/schema#");
     }
     if call.leeway(Leeway::InfoWithoutDialect) {
         remove(data, "schema_dialect");
