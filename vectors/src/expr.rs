@@ -67,6 +67,7 @@ pub const FUNCTIONS: &[(&str, &str)] = &[
     ("$at", "{\"from\": list, \"index\": number}: an element; a negative index counts from the end"),
     ("$pluck", "{\"from\": list, \"path\": text}: the value at that path of every element that has it"),
     ("$where", "{\"from\": list, \"is\": pattern}: the elements that match"),
+    ("$distinct", "a list: its elements without those that are equal to an earlier one"),
     ("$slice", "{\"text\", \"from\", \"to\"}: characters of a text; a negative number counts from the end"),
     ("$sha256", "a text: SHA-256 of its UTF-8 bytes in lowercase hex"),
     ("$instant_ms", "an RFC 3339 text: milliseconds since 1970"),
@@ -260,6 +261,15 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
         "$concat" => {
             let lists: Result<Vec<Vec<Json>>, ExprError> = list(&value)?.iter().map(list).collect();
             Ok(Json::Array(lists?.concat()))
+        }
+        "$distinct" => {
+            let mut kept: Vec<Json> = Vec::new();
+            for item in list(&value)? {
+                if !kept.iter().any(|other| pattern::equal(other, &item)) {
+                    kept.push(item);
+                }
+            }
+            Ok(Json::Array(kept))
         }
         "$at" => {
             let from = list(value.get("from").unwrap_or(&Json::Null))?;
@@ -461,6 +471,7 @@ mod tests {
         assert_eq!(eval(json!({"$parcel_size": {"bundle": null, "api": 36}})), Ok(json!(4)));
         assert_eq!(eval(json!({"$min": ["${n}", 4]})), Ok(json!(4)));
         assert_eq!(eval(json!({"$concat": ["${s.data.list}", [2]]})), Ok(json!([1, {"x": "y"}, 2])));
+        assert_eq!(eval(json!({"$distinct": [1, "1", 1.0, {"a": 1}, {"a": 1}]})), Ok(json!([1, "1", {"a": 1}])));
         assert_eq!(eval(json!({"$at": {"from": "${s.data.list}", "index": -2}})), Ok(json!(1)));
         assert!(matches!(eval(json!({"$at": {"from": [], "index": 0}})), Err(ExprError::Unresolved(_))));
         assert_eq!(eval(json!({"$list": {"repeat": "${n}", "times": 2}})), Ok(json!([7, 7])));

@@ -80,15 +80,19 @@ impl Catalogue {
             pairs.map(|(_, described)| described.descriptor.clone()).collect()
         };
         let without_async = switches.leeway(Leeway::JobHiddenWithoutAsync);
-        let v1_shows_writes = switches.broken(Fault::V1ListsWrites);
+        let v1_shows = |tool: &Tool| {
+            switches.broken(Fault::V1ListsWrites)
+                || (switches.broken(Fault::V1ListsIdempotentWrites) && tool.idempotent)
+                || (switches.broken(Fault::V1ListsByRisk) && !tool.always_asks)
+        };
         Ok(Catalogue {
             capabilities: application.capabilities(edition, all),
             listing: Listing::new(shown(&|_| true), switches),
             listing_without_async: Listing::new(
-                shown(&|tool| !(without_async && tool.may_run_in_background)),
+                synchronous(switches, shown(&|tool| !(without_async && tool.may_run_in_background))),
                 switches,
             ),
-            v1_listing: v1_listing(shown(&|tool| !tool.writes || v1_shows_writes)),
+            v1_listing: v1_listing(shown(&|tool| !tool.writes || v1_shows(tool))),
             tools,
         })
     }
@@ -106,11 +110,9 @@ impl Catalogue {
 
 impl Listing {
     fn new(mut tools: Vec<Json>, switches: &Switches) -> Listing {
-        let revision = if switches.broken(Fault::RevisionConstant) {
-            "tools-1".to_owned()
-        } else {
-            format!("tools-{}", &hex(&Sha256::digest(json!(tools).to_string()))[..16])
-        };
+        distort::with_leeway(switches, &mut tools);
+        let revision = distort::revision(switches, &tools)
+            .unwrap_or_else(|| format!("tools-{}", &hex(&Sha256::digest(json!(tools).to_string()))[..16]));
         distort::tools(switches, &mut tools);
         Listing { data: json!({ "revision": revision, "tools": tools }).to_string(), revision }
     }
@@ -161,6 +163,14 @@ impl Tool {
             name,
         })
     }
+}
+
+/// The tools as they may be shown where no operation can be had (§3.4).
+fn synchronous(switches: &Switches, mut tools: Vec<Json>) -> Vec<Json> {
+    if switches.leeway(Leeway::JobListedAsSync) {
+        tools.iter_mut().for_each(|tool| tool["annotations"]["execution"] = json!("sync"));
+    }
+    tools
 }
 
 fn v1_listing(tools: Vec<Json>) -> String {

@@ -8,12 +8,14 @@ use crate::envelope;
 use crate::error::Result;
 use crate::provider::Call;
 use crate::session::{Capability, Session};
+use crate::switches::Leeway;
 use cetp_vectors::bundle::Bundle;
 use serde_json::json;
 
 impl Call<'_> {
     /// `get_provider_info` (§3.2).
     pub(crate) fn provider_info(&self, _session: &Session, extras: &Bundle) -> Result<Bundle> {
+        self.check_envelope(extras)?;
         let about = self.provider.setup.application.about();
         let data = json!({
             "provider_id": about.provider_id,
@@ -28,6 +30,7 @@ impl Call<'_> {
     /// `list_tools` (§3.3). A tool whose scope the caller lacks is listed: the caller may discover it and ask the user for
     /// the scope. What nobody may discover is hidden (§7.2).
     pub(crate) fn list_tools(&self, session: &Session, extras: &Bundle) -> Result<Bundle> {
+        self.check_envelope(extras)?;
         let catalogue = self.provider.catalogue();
         let listing = if self.can(session, Capability::AsyncOperations) {
             &catalogue.listing
@@ -35,5 +38,14 @@ impl Call<'_> {
             &catalogue.listing_without_async
         };
         Ok(envelope::success(envelope::echo(extras), listing.data.clone()))
+    }
+
+    /// §4.1 has every call carry both; see above for why we do not insist.
+    fn check_envelope(&self, extras: &Bundle) -> Result<()> {
+        if self.leeway(Leeway::DescribingNeedsEnvelope) {
+            envelope::request_id(extras)?;
+            envelope::deadline(extras)?;
+        }
+        Ok(())
     }
 }

@@ -15,9 +15,10 @@ use crate::application::Work;
 use crate::audit::Trail;
 use crate::catalogue::{Catalogue, Tool};
 use crate::confirm::{Consent, Ticket};
+use crate::distort;
 use crate::envelope::{self, Code, Refusal, key, refuse};
 use crate::error::{Error, Result};
-use crate::limits::{MAX_ARGS_LEVEL, MAX_REQUEST_BYTES, POLL_AFTER_MS};
+use crate::limits::{MAX_ARGS_LEVEL, POLL_AFTER_MS};
 use crate::lock;
 use crate::provider::{Call, CrashPoint, Key, Provider};
 use crate::record::{self, Outcome, Record, State};
@@ -143,9 +144,9 @@ impl Call<'_> {
             Some(_) => return refuse(Code::InvalidRequest, "args is no String."),
             None => return refuse(Code::InvalidRequest, "args is missing."),
         };
-        let size = if self.broken(Fault::SizeInCharacters) { text.chars().count() } else { text.len() };
-        if size > MAX_REQUEST_BYTES {
-            return refuse(Code::InvalidRequest, format!("args is longer than {MAX_REQUEST_BYTES} bytes."));
+        let most = self.limits().max_request_bytes;
+        if distort::size(&self.provider.setup.switches, text) > most {
+            return refuse(Code::InvalidRequest, format!("args is longer than {most} bytes."));
         }
         Ok(text)
     }
@@ -314,8 +315,8 @@ impl Call<'_> {
         abandoned: bool,
     ) -> Result<Option<Claim<'_>>> {
         let mut operation = None;
-        if !abandoned && self.runs_in_background(x) {
-            let held = self.provider.setup.application.waits(x.work(args));
+        let held = self.provider.setup.application.waits(x.work(args));
+        if !abandoned && self.runs_in_background(x, held) {
             operation = Some(Background { operation_id: random_name("op_")?, held });
         }
         if self.broken(Fault::ReservesLate) {
@@ -388,8 +389,10 @@ impl Call<'_> {
     }
 
     /// §3.4: an operation is had only where async_operations was negotiated; elsewhere such a tool is synchronous.
-    fn runs_in_background(&self, x: &Execution<'_>) -> bool {
-        x.tool.may_run_in_background && self.can(x.session, Capability::AsyncOperations)
+    fn runs_in_background(&self, x: &Execution<'_>, held: bool) -> bool {
+        let unasked =
+            self.broken(Fault::AcceptedUnasked) || (held && self.broken(Fault::HeldJobAcceptedUnasked));
+        x.tool.may_run_in_background && (self.can(x.session, Capability::AsyncOperations) || unasked)
     }
 
     fn check_background(&self, x: &Execution<'_>) -> Result<()> {

@@ -251,6 +251,7 @@ impl Application for Fixture {
                 }
                 Ok(value)
             }
+            "fixture_hidden" => Ok(json!({ "entry": self.enter(db, work, "hidden")? })),
             "fixture_bad_output" => Ok(json!({ "count": "many" })),
             // Thrown without the panic hook, which would print it: an exception of a tool is an everyday matter here.
             "fixture_crash" => std::panic::resume_unwind(Box::new(CANARY)),

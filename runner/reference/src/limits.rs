@@ -1,13 +1,29 @@
-//! Every limit of the provider, each with its reason. The ones that are negotiated are in [`json`].
+//! Every limit of the provider, each with its reason. The ones that are negotiated are in [`Negotiated`].
 
-/// §2.2: at least 65,536. Counted in UTF-8 bytes of `args` (§4.1).
-pub const MAX_REQUEST_BYTES: usize = 65_536;
+use crate::switches::{Leeway, Switches};
 
-/// §2.2: at least 262,144. Counted in UTF-8 bytes of `data` as it is sent (§4.5).
-pub const MAX_INLINE_RESULT_BYTES: usize = 262_144;
+/// What a session is told and held to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Negotiated {
+    /// §2.2: at least 65,536. Counted in UTF-8 bytes of `args` (§4.1).
+    pub max_request_bytes: usize,
+    /// §2.2: at least 262,144. Counted in UTF-8 bytes of `data` as it is sent (§4.5).
+    pub max_inline_result_bytes: usize,
+    /// §2.2: at least 1. So many calls of a session are worked on at a time, more wait their turn.
+    pub max_concurrent_requests: usize,
+}
 
-/// §2.2: at least 1. Four calls of a session are worked on at a time, more wait their turn.
-pub const MAX_CONCURRENT_REQUESTS: usize = 4;
+/// The limits of this provider.
+const USUAL: Negotiated =
+    Negotiated { max_request_bytes: 65_536, max_inline_result_bytes: 262_144, max_concurrent_requests: 4 };
+
+/// The limits of a provider with these switches.
+pub fn of(switches: &Switches) -> Negotiated {
+    if switches.leeway(Leeway::OtherLimits) {
+        return Negotiated { max_request_bytes: 100_000, max_inline_result_bytes: 300_001, max_concurrent_requests: 1 };
+    }
+    USUAL
+}
 
 /// §2.2, §6: at least 86,400 s.
 pub const IDEMPOTENCY_WINDOW_SECONDS: i64 = 86_400;
@@ -45,12 +61,14 @@ pub const POLL_AFTER_MS: i64 = 100;
 /// How much the clock may have moved before old rows are removed again.
 pub const PURGE_EVERY_MS: i64 = 3_600_000;
 
-/// `limits` of a `negotiate` reply (§2.2).
-pub fn json() -> serde_json::Value {
-    serde_json::json!({
-        "max_request_bytes": MAX_REQUEST_BYTES,
-        "max_inline_result_bytes": MAX_INLINE_RESULT_BYTES,
-        "max_concurrent_requests": MAX_CONCURRENT_REQUESTS,
-        "idempotency_window_seconds": IDEMPOTENCY_WINDOW_SECONDS,
-    })
+impl Negotiated {
+    /// `limits` of a `negotiate` reply (§2.2).
+    pub fn json(self) -> serde_json::Value {
+        serde_json::json!({
+            "max_request_bytes": self.max_request_bytes,
+            "max_inline_result_bytes": self.max_inline_result_bytes,
+            "max_concurrent_requests": self.max_concurrent_requests,
+            "idempotency_window_seconds": IDEMPOTENCY_WINDOW_SECONDS,
+        })
+    }
 }

@@ -10,7 +10,7 @@ use crate::catalogue::Catalogue;
 use crate::distort;
 use crate::envelope::{self, Code, Refusal, key, refuse};
 use crate::error::{Error, Result};
-use crate::limits::PURGE_EVERY_MS;
+use crate::limits::{self, Negotiated, PURGE_EVERY_MS};
 use crate::lock;
 use crate::results::Files;
 use crate::schedule::{Bell, Schedule};
@@ -20,7 +20,7 @@ use crate::switches::{Fault, Leeway, Switches};
 use cetp_vectors::bundle::{Bundle, Value};
 use rusqlite::Connection;
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// What does not change from one life of the process to the next.
@@ -41,6 +41,10 @@ pub struct Setup {
     pub bell: Arc<Bell>,
     catalogues: Mutex<HashMap<String, Arc<Catalogue>>>,
     purged_ms: AtomicI64,
+    /// Processes that were started since nothing had happened.
+    lives: AtomicU64,
+    /// Sessions of the last process, where they are kept.
+    kept: Mutex<Sessions>,
 }
 
 impl Setup {
@@ -62,7 +66,15 @@ impl Setup {
             bell: Arc::default(),
             catalogues: Mutex::default(),
             purged_ms: AtomicI64::new(i64::MIN),
+            lives: AtomicU64::new(0),
+            kept: Mutex::default(),
         }
+    }
+
+    /// Nothing has happened: whatever was kept is gone.
+    pub(crate) fn begin_anew(&self) {
+        self.lives.store(0, Ordering::SeqCst);
+        *lock(&self.kept) = Sessions::default();
     }
 
     /// The catalogue of the app's present edition; each edition is compiled once.
@@ -95,6 +107,7 @@ pub(crate) type Key = (i64, String);
 pub struct Provider {
     pub(crate) setup: Arc<Setup>,
     alive: AtomicBool,
+    life: u64,
     pub(crate) catalogue: RwLock<Arc<Catalogue>>,
     pub(crate) sessions: Mutex<Sessions>,
     /// Executions that a thread of this process is working on. A stored reservation that is not among them was left by
@@ -144,11 +157,14 @@ impl Provider {
     /// The store fails, or the app's tools are not valid.
     pub fn start(setup: Arc<Setup>, schedule: &dyn Schedule) -> Result<Arc<Provider>> {
         let catalogue = RwLock::new(setup.present_catalogue()?);
+        let life = setup.lives.fetch_add(1, Ordering::SeqCst) + 1;
+        let sessions = Mutex::new(std::mem::take(&mut *lock(&setup.kept)));
         let provider = Arc::new(Provider {
             setup,
             alive: AtomicBool::new(true),
+            life,
             catalogue,
-            sessions: Mutex::default(),
+            sessions,
             executing: Mutex::default(),
             files: Mutex::default(),
             crashes: Mutex::default(),
@@ -170,6 +186,9 @@ impl Provider {
         extras: Option<&Bundle>,
     ) -> Result<Option<Bundle>, Exception> {
         let call = Call { provider: self, schedule, caller };
+        let (sent_method, sent_extras) = (method, extras);
+        let (method, extras) = distort::read(&call, method, extras);
+        let (method, extras) = (method.as_ref(), extras.as_deref());
         let reply = match call.spoken(method, extras) {
             Ok(Spoken::V1) => call.v1(method, extras),
             Ok(Spoken::V2) => call.v2(method, extras),
@@ -183,12 +202,17 @@ impl Provider {
             // Every other error has become a Bundle.
             Err(_) => Ok(None),
         };
-        distort::reply(&self.setup.switches, method, reply)
+        distort::reply(&call, sent_method, sent_extras, reply)
     }
 
     /// Whether this life of the process still lasts.
     pub fn is_alive(&self) -> bool {
         self.alive.load(Ordering::SeqCst)
+    }
+
+    /// How many processes there have been, with this one.
+    pub(crate) fn life(&self) -> u64 {
+        self.life
     }
 
     /// Ends this life: no transaction of it commits from now on, and whoever waits stops waiting.
@@ -199,6 +223,10 @@ impl Provider {
             Ok(())
         });
         debug_assert!(dead.is_ok());
+        if self.keeps_sessions() {
+            let sessions = std::mem::take(&mut *lock(&self.sessions));
+            *lock(&self.setup.kept) = sessions.carried_over();
+        }
         self.setup.bell.ring();
     }
 
@@ -268,7 +296,10 @@ impl Call<'_> {
         }
         match extras.and_then(|extras| envelope::get(extras, key::PROTOCOL_VERSION)) {
             Some(Value::Int(envelope::VERSION)) => Ok(Spoken::V2),
-            None | Some(Value::Int(1)) if self.provider.setup.v1 => Ok(Spoken::V1),
+            Some(Value::Int(1)) if self.leeway(Leeway::Version1Refused) => {
+                refuse(Code::UnsupportedVersion, "v1 has no protocol_version.")
+            }
+            None | Some(Value::Int(1)) if self.provider.setup.v1 || self.broken(Fault::V2OnlySpeaksV1) => Ok(Spoken::V1),
             None | Some(Value::Int(_)) => {
                 refuse(Code::UnsupportedVersion, "This provider does not support that protocol version.")
             }
@@ -287,6 +318,9 @@ impl Call<'_> {
         if method == "negotiate" {
             return self.negotiate(extras);
         }
+        if self.leeway(Leeway::SessionBeforeMethod) {
+            self.enter_session(extras)?;
+        }
         let work: fn(&Self, &Session, &Bundle) -> Result<Bundle> = match method {
             "get_provider_info" => Self::provider_info,
             "list_tools" => Self::list_tools,
@@ -296,6 +330,12 @@ impl Call<'_> {
             _ => return refuse(Code::MethodNotFound, "There is no such method."),
         };
         let session = self.enter_session(extras)?;
+        if self.broken(Fault::UnknownKeysRefused) && distort::has_unknown_key(extras) {
+            return refuse(Code::InvalidRequest, "The request has a key that is not known.");
+        }
+        if method == "cancel_operation" && self.broken(Fault::CancelsThenRefuses) {
+            self.cancel_operation(&session, extras)?;
+        }
         match method {
             "get_operation" => self.need(&session, Capability::AsyncOperations)?,
             "cancel_operation" => self.need(&session, Capability::Cancellation)?,
@@ -319,6 +359,10 @@ impl Call<'_> {
     pub(crate) fn arrive(&self) -> Result<()> {
         self.point("call.entered")?;
         self.query(|db| self.provider.setup.application.arrives(db, self.caller))
+    }
+
+    pub(crate) fn limits(&self) -> Negotiated {
+        limits::of(&self.provider.setup.switches)
     }
 
     pub(crate) fn now_ms(&self) -> i64 {

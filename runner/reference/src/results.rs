@@ -3,7 +3,7 @@
 use crate::catalogue::hex;
 use crate::envelope::{self, Code, key, refuse};
 use crate::error::Result;
-use crate::limits::{MAX_FILE_RESULT_BYTES, MAX_INLINE_RESULT_BYTES, MAX_READ_BYTES};
+use crate::limits::{MAX_FILE_RESULT_BYTES, MAX_READ_BYTES};
 use crate::lock;
 use crate::provider::{Call, Provider};
 use crate::session::{Capability, Session, random_name};
@@ -48,10 +48,11 @@ impl Call<'_> {
         let may_be_file = self.can(session, Capability::LargeResults);
         let any_size = self.broken(Fault::InlineAboveLimit);
         let prefers_file = may_be_file && self.leeway(Leeway::SmallResultsAsFile);
-        if (value.len() <= MAX_INLINE_RESULT_BYTES || any_size) && !prefers_file {
+        let most = self.limits().max_inline_result_bytes;
+        if (value.len() <= most || any_size) && !prefers_file {
             let data = wrap(&format!(r#"{{"kind":"inline","value":{value}}}"#));
             // What counts is the JSON that goes into the Bundle.
-            if data.len() <= MAX_INLINE_RESULT_BYTES || any_size || self.leeway(Leeway::GreyZoneInline) {
+            if data.len() <= most || any_size || self.leeway(Leeway::GreyZoneInline) {
                 return Ok((data, None));
             }
         }

@@ -4,9 +4,10 @@
 //! on them; deduplication in particular does not (§6).
 
 use crate::catalogue::hex;
+use crate::distort;
 use crate::envelope::{self, Code, Refusal, key, refuse};
 use crate::error::Result;
-use crate::limits::{self, MAX_CONCURRENT_REQUESTS, MAX_SESSIONS_OF_UID, SESSION_TTL_MS};
+use crate::limits::{MAX_SESSIONS_OF_UID, SESSION_TTL_MS};
 use crate::lock;
 use crate::provider::{Call, Provider};
 use crate::switches::{Fault, Leeway};
@@ -14,7 +15,7 @@ use cetp_vectors::bundle::{Bundle, Value};
 use serde_json::json;
 use std::collections::HashMap;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
 
 /// An optional capability (§2.3).
@@ -88,7 +89,7 @@ impl FromIterator<Capability> for Capabilities {
 #[derive(Debug)]
 pub struct Session {
     /// In the order in which they were opened.
-    number: u64,
+    pub(crate) number: u64,
     /// The UID that negotiated.
     pub uid: i64,
     /// The selected version.
@@ -97,6 +98,10 @@ pub struct Session {
     pub capabilities: Capabilities,
     /// From then on the token is refused.
     pub expires_ms: i64,
+    /// Whether it was opened by an earlier process.
+    pub(crate) carried: AtomicBool,
+    /// Whether a later negotiation has spoilt it.
+    spoilt: AtomicBool,
     /// Calls of this session that are being worked on.
     running: AtomicUsize,
 }
@@ -109,6 +114,29 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
+    pub(crate) fn get(&self, token: &str) -> Option<&Arc<Session>> {
+        self.by_token.get(token)
+    }
+
+    pub(crate) fn tokens(&self) -> impl Iterator<Item = &String> {
+        self.by_token.keys()
+    }
+
+    pub(crate) fn of(&self, uid: i64) -> impl Iterator<Item = (&String, &Arc<Session>)> {
+        self.by_token.iter().filter(move |(_, session)| session.uid == uid)
+    }
+
+    /// The session that a UID opened last.
+    pub(crate) fn latest_of(&self, uid: i64) -> Option<(&String, &Arc<Session>)> {
+        self.of(uid).max_by_key(|(_, session)| session.number)
+    }
+
+    /// As the next process finds them, where they are kept.
+    pub(crate) fn carried_over(self) -> Sessions {
+        self.by_token.values().for_each(|session| session.carried.store(true, Ordering::Relaxed));
+        self
+    }
+
     /// Where a UID has as many sessions as it may, those past their time go, then the oldest: its owner negotiates again.
     fn make_room(&mut self, uid: i64, now_ms: i64) {
         if self.by_token.len() < MAX_SESSIONS_OF_UID {
@@ -146,8 +174,8 @@ impl Drop for Entered<'_> {
 }
 
 impl Session {
-    fn take_place(&self) -> bool {
-        let more = |running| (running < MAX_CONCURRENT_REQUESTS).then_some(running + 1);
+    fn take_place(&self, places: usize) -> bool {
+        let more = |running| (running < places).then_some(running + 1);
         self.running.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more).is_ok()
     }
 }
@@ -157,11 +185,18 @@ impl Call<'_> {
     pub(crate) fn negotiate(&self, extras: &Bundle) -> Result<Bundle> {
         let theirs = consumer_versions(extras)?;
         let offer = consumer_capabilities(extras)?;
+        distort::offer(self, theirs, extras)?;
         let refused = self.leeway(Leeway::V1OfferRefused);
         let ours = |version: &&i32| **version == 2 || (**version == 1 && self.provider.setup.v1 && !refused);
         let mut common = theirs.iter().filter(ours);
         // The highest of both, whatever the order of the list.
-        let version = if self.broken(Fault::FirstVersionWins) { common.next_back() } else { common.max() };
+        let version = if self.broken(Fault::FirstVersionWins) {
+            common.next_back()
+        } else if self.broken(Fault::FirstSupportedWins) {
+            common.next()
+        } else {
+            common.max()
+        };
         let Some(&version) = version else {
             return refuse(Code::UnsupportedVersion, "There is no common protocol version.");
         };
@@ -169,6 +204,9 @@ impl Call<'_> {
         let capabilities = match version {
             1 => Capabilities::default(),
             _ if self.broken(Fault::CapabilitiesUnasked) => available,
+            _ if self.leeway(Leeway::CancellationNeedsAsync) && !offer.has(Capability::AsyncOperations) => {
+                available.and(offer).without(Capability::Cancellation)
+            }
             _ => available.and(offer),
         };
         let (token, session) = self.open_session(version, capabilities)?;
@@ -179,10 +217,12 @@ impl Call<'_> {
             "provider_name": about.provider_name,
             "session_token": token,
             "capabilities": capabilities.names(),
-            "limits": limits::json(),
+            "limits": self.limits().json(),
         });
         // A clock that no calendar can express has no expires_at, which is optional.
-        if let Ok(expires) = jiff::Timestamp::from_millisecond(session.expires_ms) {
+        // Nor does a session without an end.
+        if session.expires_ms < i64::MAX
+            && let Ok(expires) = jiff::Timestamp::from_millisecond(session.expires_ms) {
             data["expires_at"] = json!(expires.to_string());
         }
         Ok(Bundle::new().with(key::STATUS, Value::string("success")).with(key::DATA, Value::string(data.to_string())))
@@ -201,19 +241,24 @@ impl Call<'_> {
                 return Ok((token.clone(), Arc::clone(session)));
             }
         }
+        if self.leeway(Leeway::NegotiationEndsEarlier) {
+            sessions.by_token.retain(|_, session| session.uid != uid);
+        }
+        if self.broken(Fault::EarlierSessionInvalid) {
+            sessions.of(uid).for_each(|(_, session)| session.spoilt.store(true, Ordering::Relaxed));
+        }
         sessions.make_room(uid, now_ms);
         sessions.opened += 1;
-        let token = if self.broken(Fault::PredictableToken) {
-            format!("session-{}", sessions.opened)
-        } else {
-            random_name("")?
-        };
+        let token = distort::token(self, capabilities, sessions.opened)?.map_or_else(|| random_name(""), Ok)?;
+        let endless = self.leeway(Leeway::SessionsWithoutEnd);
         let session = Arc::new(Session {
             number: sessions.opened,
             uid,
             version,
             capabilities,
-            expires_ms: now_ms.saturating_add(SESSION_TTL_MS),
+            expires_ms: if endless { i64::MAX } else { now_ms.saturating_add(SESSION_TTL_MS) },
+            carried: AtomicBool::new(false),
+            spoilt: AtomicBool::new(false),
             running: AtomicUsize::new(0),
         });
         sessions.by_token.insert(token.clone(), Arc::clone(&session));
@@ -228,16 +273,27 @@ impl Call<'_> {
         let again = || Refusal::new(Code::NegotiationRequired, "Negotiate a session first.");
         let token = envelope::optional_string(extras, key::SESSION_TOKEN)?.ok_or_else(again)?;
         let session = lock(&self.provider.sessions).by_token.get(token).cloned().ok_or_else(again)?;
-        let of_caller = session.uid == self.caller.uid || self.broken(Fault::SessionOfAnyUid);
-        let in_time = self.now_ms() < session.expires_ms || self.broken(Fault::SessionNeverExpires);
-        if !(of_caller && in_time && session.version == envelope::VERSION) {
+        if session.uid != self.caller.uid && self.leeway(Leeway::ForeignUseEndsSession) {
+            lock(&self.provider.sessions).by_token.remove(token);
+        }
+        if session.uid != self.caller.uid && self.leeway(Leeway::ForeignTokenDenied) {
+            return refuse(Code::PermissionDenied, "This is no session of the caller.");
+        }
+        if session.spoilt.load(Ordering::Relaxed) {
+            return refuse(Code::InvalidRequest, "There is another session.");
+        }
+        let of_caller = session.uid == self.caller.uid || self.overlooks_uid(&session, extras);
+        let in_time = self.overlooks_end(&session, extras) || self.now_ms() < session.expires_ms;
+        let version_fits = session.version == envelope::VERSION || self.broken(Fault::SessionVersionUnchecked);
+        if !(of_caller && in_time && version_fits) {
             return Err(again().into());
         }
-        if !session.take_place() {
+        let places = self.limits().max_concurrent_requests;
+        if !session.take_place(places) {
             if self.leeway(Leeway::RateLimited) {
                 return refuse(Code::RateLimited, "Too many calls at a time.");
             }
-            self.wait(&mut || session.take_place())?;
+            self.wait(&mut || session.take_place(places))?;
         }
         let entered = Entered { session, provider: self.provider };
         self.point("session.entered")?;
@@ -247,15 +303,20 @@ impl Call<'_> {
     /// Whether the session negotiated a capability. §2.3: what a session can do never changes while it lives; where the
     /// provider changes, [`Provider::reload`] ends the session.
     pub(crate) fn can(&self, session: &Session, capability: Capability) -> bool {
-        let lost =
-            self.broken(Fault::SessionOutlivesCapability) && !self.provider.catalogue().capabilities.has(capability);
-        session.capabilities.has(capability) && !lost
+        self.other_capability(session, capability).unwrap_or_else(|| session.capabilities.has(capability))
     }
 
     /// §2.3: a method or an answer that was not negotiated.
     pub(crate) fn need(&self, session: &Session, capability: Capability) -> Result<()> {
-        if self.can(session, capability) || self.broken(Fault::CapabilityUnchecked) {
+        let unchecked = self.broken(Fault::CapabilityUnchecked)
+            || (self.broken(Fault::CancelUnchecked) && capability == Capability::Cancellation);
+        if self.can(session, capability) || unchecked {
             return Ok(());
+        }
+        if self.leeway(Leeway::MethodNotFoundWithoutCapability)
+            && !self.provider.catalogue().capabilities.has(capability)
+        {
+            return refuse(Code::MethodNotFound, "There is no such method.");
         }
         refuse(Code::UnsupportedCapability, format!("{} was not negotiated.", capability.name()))
     }
@@ -273,6 +334,11 @@ impl Provider {
         let mut sessions = lock(&self.sessions);
         if !self.setup.switches.broken(Fault::SessionOutlivesCapability) {
             sessions.by_token.retain(|_, session| session.capabilities.and(available) == session.capabilities);
+        }
+        if self.setup.switches.broken(Fault::RevisionCountsFromStart) {
+            let mut memory = lock(&self.fault_memory);
+            let number = memory.len();
+            memory.insert(format!("change {number}"));
         }
         *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = catalogue;
         Ok(())

@@ -127,6 +127,354 @@ registry! {
             "A grant holds under another signing certificate.";
         QuestionWithoutObject "question_without_object" "CETP2-7.2-03"
             "The confirmation shows the tool's title only.";
+
+        // Manifest, negotiation, descriptors, envelope, v1.
+        ManifestVersionsNotASet "manifest_versions_without_1" "CETP2-2.1-01"
+            "A dual-stack manifest has versions=2 beside version=1.";
+        ManifestVersionIsTheSet "manifest_version_is_the_set" "CETP2-2.1-01"
+            "A dual-stack manifest has the set in both fields.";
+        ManifestV2OnlySaysVersion1 "manifest_v2_only_says_version_1" "CETP2-2.1-05"
+            "A v2-only manifest keeps version=1.";
+        ManifestV2OnlyWithoutVersions "manifest_v2_only_without_versions" "CETP2-2.1-05"
+            "A v2-only manifest has no versions.";
+        ManifestServiceNotExported "manifest_service_not_exported" "CETP2-2.1-08"
+            "The discovery service is not exported.";
+        ManifestOtherAction "manifest_other_action" "CETP2-2.1-08"
+            "The discovery service has an action of the provider's own.";
+        ManifestWithoutAuthority "manifest_without_authority" "CETP2-2.1-08"
+            "The discovery service names no authority.";
+        ManifestProviderElsewhere "manifest_provider_elsewhere" "CETP2-2.1-08"
+            "No ContentProvider of the package has the authority.";
+        NegotiateWithoutName "negotiate_without_name" "CETP2-2.2-04"
+            "A negotiate reply has no provider_name.";
+        NegotiateWithoutLimits "negotiate_without_limits" "CETP2-2.2-04"
+            "A negotiate reply has no limits.";
+        NegotiateDataIsBundle "negotiate_data_is_bundle" "CETP2-2.2-04"
+            "data of a negotiate reply is a Bundle.";
+        LimitsAsText "limits_as_text" "CETP2-2.2-04"
+            "The limits are texts.";
+        ExpiresAtWithoutZone "expires_at_without_zone" "CETP2-2.2-04"
+            "expires_at is a local time without a zone.";
+        ExpiresAtIsNumber "expires_at_is_number" "CETP2-2.2-04"
+            "expires_at is a number of milliseconds.";
+        ExpiresAtIsNow "expires_at_is_now" "CETP2-2.2-04"
+            "expires_at is the time of the negotiation.";
+        FirstVersionOnly "negotiate_reads_first_version_only" "CETP2-2.2-05"
+            "Only the first version of the offer is looked at.";
+        FirstSupportedWins "negotiate_takes_first_supported" "CETP2-2.2-05"
+            "The first supported version of the list is selected, whatever follows.";
+        CapabilitiesBySubstring "capabilities_by_substring" "CETP2-2.2-06"
+            "A capability is granted where its name occurs in the text of the offer.";
+        CapabilitiesWithoutCase "capabilities_without_case" "CETP2-2.2-06"
+            "Capability names are compared without case.";
+        CapabilitiesTrimmed "capabilities_trimmed" "CETP2-2.2-06"
+            "Space around capability names is taken off.";
+        CancellationWithAsync "cancellation_with_async" "CETP2-2.2-06"
+            "Who offers async_operations is granted cancellation as well.";
+        TokenTooLong "session_token_too_long" "CETP2-2.2-07"
+            "Session tokens have 300 characters.";
+        TokenOf32Bits "session_token_of_32_bits" "CETP2-2.2-07"
+            "Eight digits of a session token vary.";
+        TokenIsTime "session_token_is_time" "CETP2-2.2-07"
+            "Session tokens are made of UID, time and a counter.";
+        TokenSeeded "session_token_seeded" "CETP2-2.2-07"
+            "Session tokens come from a generator that starts alike with each process.";
+        TokenOfOffer "session_token_of_offer" "CETP2-2.2-07"
+            "Session tokens are a digest of what was offered.";
+        SessionUidForWritesOnly "session_uid_for_writes_only" "CETP2-2.2-08"
+            "The UID of a session is compared only where a tool with side effects is executed.";
+        SessionOfAnyKnownUid "session_of_any_known_uid" "CETP2-2.2-08"
+            "Who has a session of its own may use any.";
+        SessionUidLostInRestart "session_uid_lost_in_restart" "CETP2-2.2-08"
+            "Sessions are kept over a restart without their UID.";
+        CapabilitiesOfUid "capabilities_of_uid" "CETP2-2.2-09"
+            "A session can do what any session of its UID can.";
+        SessionVersionUnchecked "session_version_unchecked" "CETP2-2.2-09"
+            "A session that was negotiated for version 1 is good for version 2.";
+        SessionCapabilitiesLostInRestart "session_capabilities_lost_in_restart" "CETP2-2.2-09"
+            "Sessions are kept over a restart and can then do everything.";
+        SessionProlonged "session_prolonged_by_use" "CETP2-2.2-10"
+            "Every use gives a session its whole time again.";
+        SessionEndForWritesOnly "session_end_for_writes_only" "CETP2-2.2-10"
+            "The end of a session is looked at only where a tool with side effects is executed.";
+        SessionEndLostInRestart "session_end_lost_in_restart" "CETP2-2.2-10"
+            "Sessions are kept over a restart without their end.";
+        TokenMissingIsInvalid "token_missing_is_invalid" "CETP2-2.2-11"
+            "A missing session_token is INVALID_REQUEST.";
+        TokenMissingTakesOwn "token_missing_takes_own" "CETP2-2.2-11"
+            "Without session_token the caller's latest session is used.";
+        TokenByPrefix "token_by_prefix" "CETP2-2.2-11"
+            "A session is found by the beginning of its token.";
+        TokenTailIgnored "token_tail_ignored" "CETP2-2.2-11"
+            "What follows a session token is ignored.";
+        TokenByLike "token_by_like" "CETP2-2.2-11"
+            "Session tokens are looked up with LIKE.";
+        TokenFromList "token_from_list" "CETP2-2.2-11"
+            "A session_token that is a list is read by its first element.";
+        TokenTrimmed "token_trimmed" "CETP2-2.2-11"
+            "Space around a session token is taken off.";
+        UnknownTokenFails "unknown_token_fails" "CETP2-2.2-11"
+            "An unknown session token is INTERNAL_ERROR.";
+        RestartTokenInvalid "restart_token_invalid" "CETP2-2.2-12"
+            "After a restart an old token is INVALID_REQUEST.";
+        RestartTokenRunsUnanswered "restart_token_runs_unanswered" "CETP2-2.2-12"
+            "After a restart the first write with an old token is executed and answered NEGOTIATION_REQUIRED.";
+        NoCommonVersionFallsBack "no_common_version_falls_back" "CETP2-2.2-13"
+            "Without a common version the provider's own is selected.";
+        VersionsAsBytes "versions_as_bytes" "CETP2-2.2-13"
+            "Offered versions are cut to a byte.";
+        VersionsByDigit "versions_by_digit" "CETP2-2.2-13"
+            "Version 2 counts as offered where a 2 occurs in the list.";
+        UnsupportedVersionWithSession "unsupported_version_with_session" "CETP2-2.2-13"
+            "UNSUPPORTED_VERSION comes with a session token.";
+        UnsupportedVersionIsInvalid "unsupported_version_is_invalid" "CETP2-2.2-13"
+            "Without a common version the answer is INVALID_REQUEST.";
+        LimitRequestTooLow "limit_request_too_low" "CETP2-2.2-14"
+            "max_request_bytes is 64,000.";
+        LimitInlineTooLow "limit_inline_too_low" "CETP2-2.2-14"
+            "max_inline_result_bytes is 262,143.";
+        LimitConcurrentZero "limit_concurrent_zero" "CETP2-2.2-14"
+            "max_concurrent_requests is 0.";
+        LimitWindowTooShort "limit_window_too_short" "CETP2-2.2-14"
+            "idempotency_window_seconds is 86,399.";
+        VersionsFromList "versions_from_list" "CETP2-2.2-17"
+            "consumer_versions may be an ArrayList.";
+        VersionsMissingAre2 "versions_missing_are_2" "CETP2-2.2-17"
+            "Without consumer_versions the offer is read as 2.";
+        VersionsMistypedThrow "versions_mistyped_throw" "CETP2-2.2-17"
+            "A mistyped consumer_versions is INTERNAL_ERROR.";
+        CapabilitiesUnparsableAreNone "capabilities_unparsable_are_none" "CETP2-2.2-17"
+            "consumer_capabilities that is no JSON array counts as an empty one.";
+        CapabilitiesFromArray "capabilities_from_array" "CETP2-2.2-17"
+            "consumer_capabilities may be a String[].";
+        CapabilitiesMissingAreAll "capabilities_missing_are_all" "CETP2-2.2-17"
+            "Without consumer_capabilities everything is granted.";
+        UnknownCapabilityRefused "unknown_capability_refused" "CETP2-2.2-18"
+            "An unknown capability name fails the negotiation.";
+        UnknownCapabilityGranted "unknown_capability_granted" "CETP2-2.2-18"
+            "An unknown capability name comes back in the reply.";
+        UnknownCapabilityEndsOffer "unknown_capability_ends_offer" "CETP2-2.2-18"
+            "What follows an unknown capability name is not read.";
+        CapabilitiesOfLatest "capabilities_of_latest" "CETP2-2.2-19"
+            "The latest negotiation of a UID decides what its earlier sessions can do.";
+        EarlierSessionInvalid "earlier_session_invalid" "CETP2-2.2-19"
+            "After another negotiation the earlier token is INVALID_REQUEST.";
+        CapabilityErrorIsInvalid "capability_error_is_invalid" "CETP2-2.3-02"
+            "What was not negotiated is INVALID_REQUEST.";
+        CancelUnchecked "cancel_unchecked" "CETP2-2.3-02"
+            "cancel_operation works without cancellation.";
+        CancelsThenRefuses "cancels_then_refuses" "CETP2-2.3-02"
+            "cancel_operation without cancellation is refused and cancels all the same.";
+        AcceptedUnasked "accepted_unasked" "CETP2-2.3-04"
+            "A sync_or_async tool is accepted as an operation in every session.";
+        HeldJobAcceptedUnasked "held_job_accepted_unasked" "CETP2-2.3-04"
+            "Work that takes long is accepted as an operation in every session.";
+        ProviderIdOfCaller "provider_id_of_caller" "CETP2-3.1-01"
+            "provider_id has the caller's UID in it.";
+        ProviderIdElsewhere "provider_id_elsewhere" "CETP2-3.1-01"
+            "provider_id lies outside the package.";
+        ProviderIdWithoutDot "provider_id_without_dot" "CETP2-3.1-01"
+            "provider_id begins with the package name and goes on without a dot.";
+        ProviderIdOfProcess "provider_id_of_process" "CETP2-3.1-01"
+            "provider_id is another after each restart.";
+        ToolNameInUppercase "tool_name_in_uppercase" "CETP2-3.1-02"
+            "A tool name has capital letters.";
+        ToolNameOf65 "tool_name_of_65" "CETP2-3.1-02"
+            "A tool name has 65 characters.";
+        ToolNameEndsInNewline "tool_name_ends_in_newline" "CETP2-3.1-02"
+            "A tool name ends in a line break.";
+        ToolNameTwice "tool_name_twice" "CETP2-3.1-02"
+            "Two tools have the same name.";
+        ToolNameOfSession "tool_name_of_session" "CETP2-3.1-02"
+            "A tool has another name in each session.";
+        ToolNameOfProcess "tool_name_of_process" "CETP2-3.1-02"
+            "A tool has another name after each restart.";
+        InfoWithoutDescription "info_without_description" "CETP2-3.2-01"
+            "get_provider_info has no description.";
+        ScopeWithoutSensitivity "scope_without_sensitivity" "CETP2-3.2-01"
+            "The last scope has no sensitivity.";
+        ScopesAreNames "scopes_are_names" "CETP2-3.2-01"
+            "The scope catalogue is a list of names.";
+        InfoIdIsAuthority "info_id_is_authority" "CETP2-3.2-02"
+            "provider_id in get_provider_info is the authority.";
+        ScopeNameInUppercase "scope_name_in_uppercase" "CETP2-3.2-03"
+            "A scope name has capital letters.";
+        ScopeNameOf129 "scope_name_of_129" "CETP2-3.2-03"
+            "A scope name has 129 characters.";
+        ScopeNameOfProcess "scope_name_of_process" "CETP2-3.2-03"
+            "A scope has another name after each restart.";
+        ScopeNameOfSession "scope_name_of_session" "CETP2-3.2-03"
+            "A scope has another name in each session.";
+        ScopeAccessAdmin "scope_access_admin" "CETP2-3.2-04"
+            "The access of a scope is admin.";
+        ScopeSensitivityLow "scope_sensitivity_low" "CETP2-3.2-04"
+            "The sensitivity of a scope is low.";
+        SchemaOfDraft4 "schema_of_draft_4" "CETP2-3.2-05"
+            "An input_schema has exclusiveMinimum true.";
+        SchemaIsText "schema_is_text" "CETP2-3.2-05"
+            "Schemas are texts of JSON.";
+        SchemaTypeUnknown "schema_type_unknown" "CETP2-3.2-05"
+            "The output_schema of the last tool has a type that is none.";
+        SchemaOfTuples "schema_of_tuples" "CETP2-3.2-05"
+            "A schema has a list under items, as before draft 2020-12.";
+        DialectOfDraft4 "dialect_of_draft_4" "CETP2-3.2-05"
+            "schema_dialect is draft 4, and a schema has the exclusiveMinimum of later ones.";
+        SchemaRefersToFile "schema_refers_to_file" "CETP2-3.2-06"
+            "An input_schema has a relative $ref deep inside.";
+        SchemaRefersToNothing "schema_refers_to_nothing" "CETP2-3.2-06"
+            "A $ref leads to a definition that is not there.";
+        SchemaDynamicRefOutside "schema_dynamic_ref_outside" "CETP2-3.2-06"
+            "A $dynamicRef leads to a network resource.";
+        ListWithoutRevision "list_without_revision" "CETP2-3.3-01"
+            "list_tools has no revision.";
+        ToolWithoutOutputSchema "tool_without_output_schema" "CETP2-3.3-01"
+            "The last tool has no output_schema.";
+        ToolInCamelCase "tool_in_camel_case" "CETP2-3.3-01"
+            "Schemas are under inputSchema and outputSchema.";
+        ToolsByName "tools_by_name" "CETP2-3.3-01"
+            "tools is an object from name to tool.";
+        ToolScopesAsText "tool_scopes_as_text" "CETP2-3.3-01"
+            "scopes of a tool is a text.";
+        RevisionOfNames "revision_of_names" "CETP2-3.3-02"
+            "revision is a digest of the tool names.";
+        RevisionWithoutAnnotations "revision_without_annotations" "CETP2-3.3-02"
+            "revision is a digest of names and schemas.";
+        RevisionCountsFromStart "revision_counts_from_start" "CETP2-3.3-02"
+            "revision counts the changes since the process started.";
+        RevisionOfMoment "revision_of_moment" "CETP2-3.3-03"
+            "revision is another in every list.";
+        RevisionOfProcess "revision_of_process" "CETP2-3.3-03"
+            "revision is another after each restart.";
+        ScopeNotInCatalogue "scope_not_in_catalogue" "CETP2-3.3-05"
+            "A scope that a tool names is not in the scope catalogue.";
+        EffectWrite "annotation_effect_write" "CETP2-3.4-01"
+            "The effect of a tool is write.";
+        RiskMedium "annotation_risk_medium" "CETP2-3.4-01"
+            "The risk of a tool is medium.";
+        FlagsAsText "annotation_flags_as_text" "CETP2-3.4-01"
+            "destructive, idempotent and open_world of the last tool are texts.";
+        ConfirmationUser "annotation_confirmation_user" "CETP2-3.4-01"
+            "The confirmation of a tool is user.";
+        ExecutionAsync "annotation_execution_async" "CETP2-3.4-01"
+            "The execution of a tool is async.";
+        DestructiveByPolicy "destructive_by_policy" "CETP2-3.4-03"
+            "A tool with destructive=true is confirmed by the provider's policy.";
+        DeleteByPolicy "delete_by_policy" "CETP2-3.4-03"
+            "A tool with effect=delete is confirmed by the provider's policy.";
+        TransactionByPolicy "transaction_by_policy" "CETP2-3.4-03"
+            "A tool with effect=transaction is confirmed by the provider's policy.";
+        HighRiskByPolicy "high_risk_by_policy" "CETP2-3.4-03"
+            "A tool with risk=high is confirmed by the provider's policy.";
+        RaisedRiskByPolicy "raised_risk_by_policy" "CETP2-3.4-03"
+            "A tool whose risk was raised to high is still confirmed by the provider's policy.";
+        UnknownMethodInvalid "unknown_method_invalid" "CETP2-4-01"
+            "An unknown method is INVALID_REQUEST.";
+        UnknownMethodNull "unknown_method_null" "CETP2-4-01"
+            "An unknown method is answered with null, as ContentProvider.call does of itself.";
+        MethodsWithoutCase "methods_without_case" "CETP2-4-01"
+            "Methods are compared without case.";
+        MethodsTrimmed "methods_trimmed" "CETP2-4-01"
+            "Space around a method is taken off.";
+        MethodsByPrefix "methods_by_prefix" "CETP2-4-01"
+            "A method is recognised by its beginning.";
+        V1InV2Envelope "v1_in_v2_envelope" "CETP2-4-02"
+            "A v1 success has the result envelope of v2.";
+        V1NeedsRequestId "v1_needs_request_id" "CETP2-4-02"
+            "A v1 execute_tool needs a request_id.";
+        V1NeedsExtras "v1_needs_extras" "CETP2-4-02"
+            "A v1 call without extras throws.";
+        V1ListsInputSchema "v1_lists_input_schema" "CETP2-4-02"
+            "The v1 list has input_schema in the place of parameters.";
+        V1ErrorsWithoutMessage "v1_errors_without_message" "CETP2-4-02"
+            "A v1 error has no error_message.";
+        V1ReadByToken "v1_read_by_token" "CETP2-4-02"
+            "A call without protocol_version that has a session_token is read as v2.";
+        VersionMissingIs2 "version_missing_is_2" "CETP2-4-03"
+            "A call without protocol_version is read as v2.";
+        V2OnlySpeaksV1 "v2_only_speaks_v1" "CETP2-4-03"
+            "A v2-only provider answers v1 calls.";
+        VersionAsByte "version_as_byte" "CETP2-4-04"
+            "protocol_version is cut to a byte.";
+        VersionOfAnyType "version_of_any_type" "CETP2-4-04"
+            "protocol_version may be a Long, a Short, a Double or a text.";
+        VersionAtLeast2 "version_at_least_2" "CETP2-4-04"
+            "protocol_version above 2 is read as 2.";
+        RequestIdUnchecked "request_id_unchecked" "CETP2-4.1-02"
+            "request_id may be any text.";
+        RequestIdMadeUp "request_id_made_up" "CETP2-4.1-02"
+            "Without request_id one is made up.";
+        RequestIdMistypedMadeUp "request_id_mistyped_made_up" "CETP2-4.1-02"
+            "For a mistyped request_id one is made up.";
+        RequestIdByLength "request_id_by_length" "CETP2-4.1-02"
+            "A request_id of 36 characters counts as a UUID.";
+        RequestIdVersion4Only "request_id_version_4_only" "CETP2-4.1-02"
+            "Only UUIDs of version 4 are taken.";
+        RequestIdLowerCaseOnly "request_id_lower_case_only" "CETP2-4.1-02"
+            "Only UUIDs in lower case are taken.";
+        DeadlineMissingIsNever "deadline_missing_is_never" "CETP2-4.1-03"
+            "Without deadline_at_ms there is no deadline.";
+        DeadlineOfAnyNumber "deadline_of_any_number" "CETP2-4.1-03"
+            "deadline_at_ms may be an Int or a Double.";
+        DeadlineAsText "deadline_as_text" "CETP2-4.1-03"
+            "deadline_at_ms may be a text of digits.";
+        SizeInUnits "size_in_units" "CETP2-4.1-04"
+            "The length of args is counted in UTF-16 units.";
+        SizeLimitExcluded "size_limit_excluded" "CETP2-4.1-04"
+            "args of exactly the limit are refused.";
+        SizeOfMeaning "size_of_meaning" "CETP2-4.1-04"
+            "The length of args is that of the JSON written compactly.";
+        SizeOfParcel "size_of_parcel" "CETP2-4.1-04"
+            "The length of args is reckoned as it is in a Parcel, two bytes a unit.";
+        SizeUnchecked "size_unchecked" "CETP2-4.1-04"
+            "The length of args is not looked at.";
+        SizeAfterEffect "size_after_effect" "CETP2-4.1-04"
+            "The length of args is looked at when the tool has run.";
+        ToolNameFromList "tool_name_from_list" "CETP2-4.1-06"
+            "A tool_name that is a list is read by its first element.";
+        ToolNameMissingThrows "tool_name_missing_throws" "CETP2-4.1-06"
+            "Without tool_name the answer is INTERNAL_ERROR.";
+        ArgsFromBundle "args_from_bundle" "CETP2-4.1-13"
+            "args may be a Bundle.";
+        ArgsFromBytes "args_from_bytes" "CETP2-4.1-13"
+            "args may be bytes.";
+        ArgsMissingThrows "args_missing_throws" "CETP2-4.1-13"
+            "Without args the answer is INTERNAL_ERROR.";
+        SuccessWithoutVersion "success_without_version" "CETP2-4.2-01"
+            "A success has no protocol_version.";
+        SuccessVersionIsLong "success_version_is_long" "CETP2-4.2-01"
+            "protocol_version of a success is a Long.";
+        EchoInLowerCase "echo_in_lower_case" "CETP2-4.2-01"
+            "request_id comes back in lower case.";
+        EchoMissing "echo_missing" "CETP2-4.2-01"
+            "A success has no request_id.";
+        EchoOfFirst "echo_of_first" "CETP2-4.2-01"
+            "request_id is that of the session's first execution.";
+        EchoOfLatest "echo_of_latest" "CETP2-4.2-01"
+            "request_id is that of the request that came last.";
+        DataIsBareValue "data_is_bare_value" "CETP2-4.2-01"
+            "data is the value without its envelope.";
+        KindMissing "kind_missing" "CETP2-4.2-01"
+            "data has no kind.";
+        ValueIsText "value_is_text" "CETP2-4.2-01"
+            "value is a text of JSON.";
+        DataIsBundle "data_is_bundle" "CETP2-4.2-01"
+            "data of a success is a Bundle.";
+        UnknownKeysRefused "unknown_keys_refused" "CETP2-4.2-01"
+            "A request with a key that it does not have is INVALID_REQUEST.";
+        V1ListsIdempotentWrites "v1_lists_idempotent_writes" "CETP2-2.1-04"
+            "The v1 list_tools shows writes with idempotent=true.";
+        V1ListsByRisk "v1_lists_by_risk" "CETP2-2.1-04"
+            "The v1 list_tools shows all that is not high-risk.";
+        V1RunsIdempotentWrites "v1_runs_idempotent_writes" "CETP2-8-03"
+            "The v1 execute_tool runs writes with idempotent=true.";
+        V1RunsHidden "v1_runs_hidden" "CETP2-8-03"
+            "The v1 execute_tool runs a hidden tool.";
+        V1RunsInSession "v1_runs_in_session" "CETP2-8-03"
+            "The v1 execute_tool runs writes where the call has a session_token.";
+        V1RefusesTooLate "v1_refuses_too_late" "CETP2-8-03"
+            "The v1 execute_tool refuses a write when it has run.";
+        V1ScopesUnchecked "v1_scopes_unchecked" "CETP2-8-03"
+            "The v1 execute_tool does not look at scopes.";
     }
 }
 
@@ -161,17 +509,83 @@ registry! {
             "Above max_concurrent_requests the answer is RATE_LIMITED instead of a place in the queue.";
         RotationAccepted "rotation_accepted" "CETP2-7.1-07"
             "A grant holds under a certificate whose history holds the granted one.";
+
+        // Manifest, negotiation, descriptors, envelope, v1.
+        StrictVersionList "strict_version_list" "CETP2-2.2-05"
+            "An offer that is not strictly descending, or holds a number below 1, is INVALID_REQUEST.";
+        LongOffersRefused "long_offers_refused" "CETP2-2.2-16"
+            "An offer of more than a thousand versions or capabilities is INVALID_REQUEST.";
+        SessionsWithoutEnd "sessions_without_end" "CETP2-2.2-04"
+            "Sessions have no expires_at and no end.";
+        NegotiateInV2Envelope "negotiate_in_v2_envelope" "CETP2-2.2-04"
+            "A negotiate reply has protocol_version and echoes a request_id.";
+        CancellationNeedsAsync "cancellation_needs_async" "CETP2-2.2-06"
+            "cancellation is granted only together with async_operations.";
+        ForeignTokenDenied "foreign_token_denied" "CETP2-2.2-08"
+            "A token of another UID is PERMISSION_DENIED.";
+        ForeignUseEndsSession "foreign_use_ends_session" "CETP2-2.2-08"
+            "A session ends when another UID presents its token.";
+        BadTokenInvalid "bad_token_invalid" "CETP2-2.2-11"
+            "A session_token that was never given is INVALID_REQUEST.";
+        SessionsSurviveRestart "sessions_survive_restart" "CETP2-2.2-12"
+            "Sessions are kept over a restart.";
+        OtherLimits "other_limits" "CETP2-2.2-14"
+            "The limits are above the minimum, but for one request at a time.";
+        NoVersionsUnsupported "no_versions_unsupported" "CETP2-2.2-17"
+            "A missing or empty consumer_versions is UNSUPPORTED_VERSION.";
+        NegotiationEndsEarlier "negotiation_ends_earlier" "CETP2-2.2-19"
+            "A negotiation ends the caller's earlier sessions.";
+        MethodNotFoundWithoutCapability "method_not_found_without_capability" "CETP2-2.3-02"
+            "Methods of a capability that the provider never grants are METHOD_NOT_FOUND.";
+        ProviderIdBelowPackage "provider_id_below_package" "CETP2-3.1-01"
+            "provider_id is a name below the package.";
+        ToolsInAnyOrder "tools_in_any_order" "CETP2-3.1-02"
+            "list_tools and the scope catalogue are in another order in each session.";
+        InfoWithoutDialect "info_without_dialect" "CETP2-3.2-01"
+            "get_provider_info names no schema_dialect.";
+        DialectOfDraft7 "dialect_of_draft_7" "CETP2-3.2-05"
+            "schema_dialect is draft 7, of which the schemas are valid as well.";
+        MoreTools "more_tools" "CETP2-3.3-01"
+            "More tools are listed, with names of 1 and 64 characters, local references and members that nobody knows.";
+        RevisionIsNumber "revision_is_number" "CETP2-3.3-01"
+            "revision is a number.";
+        JobListedAsSync "job_listed_as_sync" "CETP2-3.4-05"
+            "A sync_or_async tool is listed as sync where async_operations was not negotiated.";
+        SessionBeforeMethod "session_before_method" "CETP2-4-01"
+            "The session is looked at before the method.";
+        V1WithoutInfo "v1_without_info" "CETP2-4-02"
+            "There is no v1 get_provider_info, and an unknown v1 method is METHOD_NOT_FOUND.";
+        V1WithMore "v1_with_more" "CETP2-4-02"
+            "v1 replies have further members: those of v2's descriptors.";
+        OtherVersionInvalid "other_version_invalid" "CETP2-4-04"
+            "Another protocol_version is INVALID_REQUEST.";
+        MistypedVersionIsV1 "mistyped_version_is_v1" "CETP2-4-04"
+            "A mistyped protocol_version at a dual-stack provider is read as v1.";
+        Version1Refused "version_1_refused" "CETP2-4-04"
+            "protocol_version 1 is refused at a dual-stack provider: v1 has no such field.";
+        DescribingNeedsEnvelope "describing_needs_envelope" "CETP2-4.1-02"
+            "list_tools and get_provider_info need request_id and deadline_at_ms.";
+        BadDeadlineExceeded "bad_deadline_exceeded" "CETP2-4.1-03"
+            "A missing or mistyped deadline_at_ms is DEADLINE_EXCEEDED.";
+        BadToolNameNotFound "bad_tool_name_not_found" "CETP2-4.1-06"
+            "A missing or mistyped tool_name is TOOL_NOT_FOUND.";
+        BadArgsInvalidArgs "bad_args_invalid_args" "CETP2-4.1-13"
+            "Missing args of a read are {}; mistyped args, and args that are too long, are INVALID_ARGS.";
+        ManifestTexts "manifest_texts" "CETP2-2.1-01"
+            "version is a String, and versions are in another order with space between.";
+        ManifestHasMore "manifest_has_more" "CETP2-2.1-08"
+            "The package has another exported service and another ContentProvider.";
     }
 }
 
 /// A set of switches; empty for a conforming provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Switches {
-    faults: [u64; 4],
-    leeways: u64,
+    faults: [u64; 8],
+    leeways: u128,
 }
 
-const _: () = assert!(Fault::ALL.len() <= 256 && Leeway::ALL.len() <= 64, "a set has a bit for each switch");
+const _: () = assert!(Fault::ALL.len() <= 512 && Leeway::ALL.len() <= 128, "a set has a bit for each switch");
 
 impl Switches {
     /// The set of these names, faults and leeways mixed.

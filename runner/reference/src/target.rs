@@ -4,6 +4,7 @@ use crate::application::Application;
 use crate::authorize;
 use crate::caller::Caller;
 use crate::confirm::Decision;
+use crate::distort;
 use crate::error::{Error, Result};
 use crate::fixture::{Change, Fixture};
 use crate::limits::{RESUME_TTL_MS, RETENTION_MS};
@@ -13,7 +14,7 @@ use crate::provider::{CrashPoint, Exception, Provider, Setup};
 use crate::schedule::{Free, Round, Schedule};
 use crate::session::{Capabilities, Capability};
 use crate::store::Store;
-use crate::switches::{Fault, Switches};
+use crate::switches::Switches;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use cetp_vectors::bundle::{Bundle, Value};
 use serde_json::{Value as Json, json};
@@ -242,6 +243,7 @@ impl ProviderTarget {
         let mut process = self.process.write().unwrap_or_else(PoisonError::into_inner);
         // Whatever still runs belongs to what never happened.
         process.kill();
+        self.setup.begin_anew();
         self.setup.store.clear(now_ms)?;
         *process = Provider::start(Arc::clone(&self.setup), schedule)?;
         Ok(json!({ "now_ms": now_ms }))
@@ -252,7 +254,6 @@ impl ProviderTarget {
     fn manifest(&self) -> Json {
         let about = self.setup.application.about();
         let (version, versions) = match self.options.v1 {
-            true if self.setup.switches.broken(Fault::LegacyVersionGone) => (2, Value::string("1,2")),
             true => (1, Value::string("1,2")),
             false => (2, Value::Int(2)),
         };
@@ -260,7 +261,7 @@ impl ProviderTarget {
             .with("com.clawseed.tools.authority", Value::string(about.authority))
             .with("com.clawseed.tools.version", Value::Int(version))
             .with("com.clawseed.tools.versions", versions);
-        json!({
+        let mut manifest = json!({
             "package": about.package,
             "services": [{
                 "name": format!("{}.ToolProviderService", about.package),
@@ -274,7 +275,9 @@ impl ProviderTarget {
                 "exported": true,
                 "permission": "com.clawseed.permission.ACCESS_TOOLS",
             }],
-        })
+        });
+        distort::manifest(&self.setup.switches, self.options.v1, &mut manifest);
+        manifest
     }
 
     fn call(&self, schedule: &dyn Schedule, params: Params<'_>) -> Result<Json, VerbError> {

@@ -7,7 +7,6 @@ use crate::application::Work;
 use crate::audit::Trail;
 use crate::envelope::{self, Code, key, refuse};
 use crate::error::{Error, Result};
-use crate::limits::MAX_INLINE_RESULT_BYTES;
 use crate::provider::Call;
 use crate::switches::Fault;
 use cetp_vectors::bundle::{Bundle, Value};
@@ -59,13 +58,21 @@ impl Call<'_> {
 
     fn v1_value(&self, extras: &Bundle, trail: &mut Trail) -> Result<String> {
         let catalogue = self.provider.catalogue();
-        let tool = self.find_tool(&catalogue, envelope::string(extras, key::TOOL_NAME)?)?;
+        let name = envelope::string(extras, key::TOOL_NAME)?;
+        let hidden = catalogue.find_hidden(name).filter(|_| self.broken(Fault::V1RunsHidden));
+        let tool = hidden.map_or_else(|| self.find_tool(&catalogue, name), Ok)?;
+        let reachable = !tool.writes
+            || hidden.is_some()
+            || self.broken(Fault::V1RunsWrites)
+            || self.broken(Fault::V1RefusesTooLate)
+            || (self.broken(Fault::V1RunsIdempotentWrites) && tool.idempotent)
+            || (self.broken(Fault::V1RunsInSession) && extras.get(key::SESSION_TOKEN).is_some());
         // §8: a v1 consumer never reaches more than the read-only subset.
-        if tool.writes && !self.broken(Fault::V1RunsWrites) {
+        if !reachable {
             return refuse(Code::ToolNotFound, "There is no such tool.");
         }
         trail.tool = Some(tool.name.clone());
-        if !self.missing_scopes(tool)?.is_empty() {
+        if !self.missing_scopes(tool)?.is_empty() && !self.broken(Fault::V1ScopesUnchecked) {
             return refuse(Code::PermissionDenied, "The caller lacks a scope of this tool.");
         }
         // In v1 request_id is for logs: it may be missing, and nothing depends on it.
@@ -76,7 +83,10 @@ impl Call<'_> {
             return refuse(Code::PermissionDenied, "This call needs the user, whom v1 cannot ask.");
         }
         let value = self.query(|db| self.provider.perform(db, tool, work))?;
-        if value.len() > MAX_INLINE_RESULT_BYTES {
+        if tool.writes && self.broken(Fault::V1RefusesTooLate) {
+            return refuse(Code::ToolNotFound, "There is no such tool.");
+        }
+        if value.len() > self.limits().max_inline_result_bytes {
             return refuse(Code::InternalError, "The result is too large.");
         }
         Ok(value)

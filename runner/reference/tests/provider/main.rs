@@ -14,8 +14,11 @@ mod rig;
 mod v1;
 
 use cetp_reference::switches::{Fault, Leeway};
+use cetp_vectors::ledger::Role;
+use cetp_vectors::load::Catalogue;
 use rig::{Probe, Rig};
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 fn probes() -> impl Iterator<Item = &'static Probe> {
@@ -80,11 +83,20 @@ fn a_reset_makes_the_target_new() {
     }
 }
 
+/// Requirements that the suite's vectors are about. For a switch that rests on one of them the proof of record is
+/// `cetp-conformance mutants`, which runs every vector against it: a probe would only repeat a vector, and a probe that
+/// says what this provider does beyond the specification would mind a leeway that no vector may mind.
+fn judged_by_vectors() -> BTreeSet<String> {
+    let vectors = Catalogue::embedded().vectors.into_iter().filter(|vector| vector.role == Role::Provider);
+    vectors.flat_map(|vector| vector.requirements).collect()
+}
+
 #[test]
 fn every_leeway_passes_every_probe() {
     be_quiet_when_asked();
     let mut failed = Vec::new();
-    for (info, _) in Leeway::ALL {
+    let judged = judged_by_vectors();
+    for (info, _) in Leeway::ALL.iter().filter(|(info, _)| !judged.contains(info.rests_on)) {
         let rigs = rigs(&[info.name]);
         for probe in probes() {
             if !passes(probe, &rigs[usize::from(probe.v2_only)]) {
@@ -99,7 +111,8 @@ fn every_leeway_passes_every_probe() {
 fn every_fault_is_noticed_under_its_requirement() {
     be_quiet_when_asked();
     let mut survivors = Vec::new();
-    for (info, _) in Fault::ALL {
+    let judged = judged_by_vectors();
+    for (info, _) in Fault::ALL.iter().filter(|(info, _)| !judged.contains(info.rests_on)) {
         let rigs = rigs(&[info.name]);
         let mut meant = probes().filter(|probe| probe.requirements.contains(&info.rests_on));
         if meant.all(|probe| passes(probe, &rigs[usize::from(probe.v2_only)])) {
