@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::limits::{self, MAX_CONCURRENT_REQUESTS, MAX_SESSIONS_OF_UID, SESSION_TTL_MS};
 use crate::lock;
 use crate::provider::{Call, Provider};
+use crate::record;
 use crate::switches::{Fault, Leeway};
 use cetp_vectors::bundle::{Bundle, Value};
 use serde_json::json;
@@ -88,7 +89,7 @@ impl FromIterator<Capability> for Capabilities {
 #[derive(Debug)]
 pub struct Session {
     /// In the order in which they were opened.
-    number: u64,
+    pub(crate) number: u64,
     /// The UID that negotiated.
     pub uid: i64,
     /// The selected version.
@@ -171,6 +172,9 @@ impl Call<'_> {
             _ if self.broken(Fault::CapabilitiesUnasked) => available,
             _ => available.and(offer),
         };
+        if self.broken(Fault::NegotiationForgets) {
+            self.query(|db| record::forget_all_of(db, self.caller.uid))?;
+        }
         let (token, session) = self.open_session(version, capabilities)?;
         let about = self.provider.setup.application.about();
         let mut data = json!({
@@ -236,6 +240,12 @@ impl Call<'_> {
         if !session.take_place() {
             if self.leeway(Leeway::RateLimited) {
                 return refuse(Code::RateLimited, "Too many calls at a time.");
+            }
+            if self.leeway(Leeway::UnavailableAboveLimit) {
+                return refuse(Code::Unavailable, "Too many calls at a time.");
+            }
+            if self.broken(Fault::SurplusConflict) {
+                return refuse(Code::Conflict, "Too many calls at a time.");
             }
             self.wait(&mut || session.take_place())?;
         }

@@ -333,7 +333,7 @@ impl ProviderTarget {
         if !self.present(schedule)?.decide(params.question()?, decision)? {
             return Err(no_question());
         }
-        Ok(json!({ "activity_finished": true }))
+        Ok(json!({ "activity_finished": !self.setup.switches.broken(Fault::ActivityStays) }))
     }
 
     fn scopes(&self, params: Params<'_>) -> Result<Json, VerbError> {
