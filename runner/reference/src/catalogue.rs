@@ -25,6 +25,10 @@ pub struct Tool {
     pub writes: bool,
     /// `idempotent`, which changes nothing about deduplication (§6).
     pub idempotent: bool,
+    /// `effect` is `create`; only a fault makes a difference of it.
+    pub creates: bool,
+    /// `destructive`; only a fault looks at it here, where `confirmation` decides.
+    pub destructive: bool,
     /// `confirmation` is `always`.
     pub always_asks: bool,
     /// `execution` is `sync_or_async`.
@@ -151,6 +155,8 @@ impl Tool {
             description: text("description")?,
             writes: effect != "read",
             idempotent,
+            creates: effect == "create",
+            destructive,
             always_asks: confirmation == "always",
             may_run_in_background: execution == "sync_or_async",
             scopes: scopes

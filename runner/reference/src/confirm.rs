@@ -11,6 +11,7 @@ use crate::envelope::{Code, Refusal, refuse};
 use crate::error::Result;
 use crate::execute::Execution;
 use crate::limits::{RESUME_TTL_MS, RETENTION_MS};
+use crate::lock;
 use crate::provider::{Call, Provider};
 use crate::record::{self, Outcome, Record, State};
 use crate::session::random_name;
@@ -113,8 +114,12 @@ impl Call<'_> {
         } else {
             Some(Need::Authorization(missing.to_vec()))
         };
-        if need.is_none() && x.resume_token.is_none() {
+        let no_token = x.resume_token.is_none_or(|token| token.is_empty() && self.broken(Fault::EmptyTokenConfirms));
+        if need.is_none() && no_token {
             return Ok(Consent::Given(None));
+        }
+        if need == Some(Need::Confirmation) && !x.tool.always_asks && self.leeway(Leeway::EscalationRefused) {
+            return refuse(Code::PermissionDenied, "This amount is too large.");
         }
         if !missing.iter().all(|scope| self.provider.setup.application.may_be_asked_for(scope)) {
             return refuse(Code::PermissionDenied, "The caller lacks a scope of this tool.");
@@ -130,10 +135,14 @@ impl Call<'_> {
     /// §3.4: what is declared `always` is confirmed each time, and so is what turns out riskier than it was declared.
     /// §4.3: whatever the consumer says about it in arguments or extras is not looked at.
     fn needs_confirmation(&self, x: &Execution<'_>, args: &Json) -> bool {
-        if self.broken(Fault::ConfirmedFlagBelieved) && args["confirmed"] == json!(true) {
+        if self.broken(Fault::ConfirmedFlagBelieved) && args["confirmed"] == json!(true) || x.says_confirmed {
             return false;
         }
-        x.tool.always_asks
+        let asked = self.broken(Fault::AskedOnce) && lock(&self.provider.fault_memory).contains(&trusted(x));
+        if asked || (self.broken(Fault::EmptyTokenConfirms) && x.resume_token == Some("")) {
+            return false;
+        }
+        (if self.broken(Fault::OnlyDestructiveAsks) { x.tool.destructive } else { x.tool.always_asks })
             || (self.provider.setup.application.needs_user(x.work(args)) && !self.broken(Fault::EscalationIgnored))
     }
 
@@ -160,22 +169,49 @@ impl Call<'_> {
         need: Option<&Need>,
     ) -> Result<Option<Consent>> {
         let good = |question: &Question| {
-            let spent = question.state == "spent" && !self.broken(Fault::TokenReusable);
-            self.belongs(question, x) && !spent && self.now_ms() < question.expires_ms
+            let reusable = self.broken(Fault::TokenReusable) || self.broken(Fault::ResumedRunsAgain);
+            let spent = question.state == "spent" && !reusable;
+            self.belongs(question, x) && !spent && self.is_valid(question)
         };
-        let Some(question) = find_where(db, "token = ?", [token])?.filter(good) else {
+        let issued = self.issued(db, x, token)?;
+        if let Some(question) = &issued
+            && !self.belongs(question, x)
+            && self.leeway(Leeway::TokenBurnedByMisuse)
+        {
+            set_state(db, question.id, "spent", question.expires_ms)?;
+        }
+        let Some(question) = issued.filter(good) else {
             if self.leeway(Leeway::BadTokenAsksAnew) && need.is_some() {
                 return Ok(None);
             }
-            let text = "resume_token belongs to another call, was used, or has expired.";
-            return Ok(Some(Consent::Withheld(Refusal::new(Code::InvalidRequest, text))));
+            return Ok(Some(Consent::Withheld(self.bad_token())));
         };
         let ticket = Ticket(question.id);
         Ok(match (question.state.as_str(), need) {
-            ("denied", _) => Some(Consent::Withheld(cancelled())),
+            ("denied", _) if self.broken(Fault::DenialAskedAnew) => {
+                set_state(db, question.id, "spent", question.expires_ms)?;
+                Some(Consent::Withheld(cancelled()))
+            }
+            ("denied", _) => {
+                if self.leeway(Leeway::UnheardDenialAsksAnew) && x.tool.writes {
+                    record_denial(db, x.uid, self.now_ms(), &question)?;
+                }
+                Some(Consent::Withheld(cancelled()))
+            }
+            ("pending", Some(_)) if self.broken(Fault::EarlyResumeRuns) => Some(Consent::Given(Some(ticket))),
+            ("pending", _) if self.leeway(Leeway::EarlyResumeConflict) => {
+                Some(Consent::Withheld(Refusal::new(Code::Conflict, "The user has not decided yet.")))
+            }
+            ("pending", Some(_)) if self.leeway(Leeway::FreshQuestionEachTime) => {
+                set_state(db, question.id, "spent", question.expires_ms)?;
+                None
+            }
             ("pending", _) => Some(Consent::Withheld(self.ask(&question))),
             (_, None) => Some(Consent::Given(Some(ticket))),
             (_, Some(Need::Confirmation)) if question.need == Need::Confirmation.name() => {
+                if self.broken(Fault::AskedOnce) {
+                    lock(&self.provider.fault_memory).insert(trusted(x));
+                }
                 Some(Consent::Given(Some(ticket)))
             }
             (_, Some(_)) => {
@@ -187,6 +223,9 @@ impl Call<'_> {
 
     /// Asks the user, or finds that the user has been asked about this already.
     fn consent_by_asking(&self, db: &Connection, x: &Execution<'_>, args: &Json, need: &Need) -> Result<Consent> {
+        if let Some(ticket) = self.approved_for_equal_call(db, x)? {
+            return Ok(Consent::Given(Some(ticket)));
+        }
         let condition = "uid = ? AND request_id = ? AND identity = ? AND tool = ? AND args_sha256 = ?
                          AND need = ? AND scopes = ? AND state <> 'spent' AND expires_ms > ?
                          ORDER BY id DESC LIMIT 1";
@@ -194,7 +233,14 @@ impl Call<'_> {
         let (scopes, now_ms) = (need.scopes(), self.now_ms());
         let values = params![x.uid, x.request_id, identity, x.tool.name, x.args_sha256, need.name(), scopes, now_ms];
         let question = match find_where(db, condition, values)? {
+            Some(question) if question.state == "denied" && self.leeway(Leeway::UnheardDenialAsksAnew) => {
+                self.put(db, x, args, need)?
+            }
             Some(question) if question.state == "denied" => return Ok(Consent::Withheld(cancelled())),
+            Some(question) if question.state == "pending" && self.leeway(Leeway::FreshQuestionEachTime) => {
+                set_state(db, question.id, "spent", question.expires_ms)?;
+                self.put(db, x, args, need)?
+            }
             // Approved, and the scope is missing all the same: it has been withdrawn since.
             Some(question) if question.state == "approved" && *need != Need::Confirmation => {
                 self.spend_in(db, Some(Ticket(question.id)))?;
@@ -208,10 +254,61 @@ impl Call<'_> {
 
     /// §4.3: bound to caller, tool, original args bytes and request_id. The validity is looked at apart.
     fn belongs(&self, question: &Question, x: &Execution<'_>) -> bool {
-        question.identity == self.caller.identity()
-            && question.tool == x.tool.name
-            && (question.args_sha256 == x.args_sha256 || self.broken(Fault::TokenForAnyArgs))
-            && (question.request_id == x.request_id || self.broken(Fault::TokenReusable))
+        let any_request = self.broken(Fault::TokenReusable) || self.broken(Fault::TokenForAnyRequest);
+        let same_args = question.args_sha256 == x.args_sha256 || self.broken(Fault::TokenForAnyArgs);
+        (question.identity == self.caller.identity() || self.broken(Fault::TokenOfAnyCaller))
+            && (if question.tool == x.tool.name { same_args } else { self.broken(Fault::TokenForAnyTool) })
+            && (question.request_id == x.request_id || any_request)
+    }
+
+    fn is_valid(&self, question: &Question) -> bool {
+        let late_ms = if self.broken(Fault::TokenExpiresLate) { 60_000 } else { 0 };
+        self.now_ms() < question.expires_ms + late_ms || self.broken(Fault::TokenNeverExpires)
+    }
+
+    /// The question whose token this is.
+    fn issued(&self, db: &Connection, x: &Execution<'_>, token: &str) -> Result<Option<Question>> {
+        if self.broken(Fault::ResumeTokenByPrefix) {
+            return find_where(db, "substr(token, 1, length(?1)) = ?1 AND ?1 <> '' ORDER BY id DESC LIMIT 1", [token]);
+        }
+        if self.broken(Fault::TokenByItsBeginning) {
+            return find_where(db, "substr(?1, 1, length(token)) = token", [token]);
+        }
+        if self.broken(Fault::AnyTokenOfApprovedCall) {
+            let approved = "uid = ? AND request_id = ? AND state = 'approved' ORDER BY id DESC LIMIT 1";
+            return find_where(db, approved, params![x.uid, x.request_id]);
+        }
+        find_where(db, "token = ?", [token])
+    }
+
+    fn bad_token(&self) -> Refusal {
+        let code = if self.leeway(Leeway::BadTokenConflict) {
+            Code::Conflict
+        } else if self.leeway(Leeway::BadTokenDenied) {
+            Code::PermissionDenied
+        } else {
+            Code::InvalidRequest
+        };
+        Refusal::new(code, "resume_token belongs to another call, was used, or has expired.")
+    }
+
+    /// What only a fault looks for.
+    fn approved_for_equal_call(&self, db: &Connection, x: &Execution<'_>) -> Result<Option<Ticket>> {
+        if !self.broken(Fault::ApprovalServesEqualCalls) {
+            return Ok(None);
+        }
+        let condition = "identity = ? AND tool = ? AND args_sha256 = ? AND state = 'approved' LIMIT 1";
+        let values = params![self.caller.identity(), x.tool.name, x.args_sha256];
+        Ok(find_where(db, condition, values)?.map(|question| Ticket(question.id)))
+    }
+
+    /// §4.3: the token that comes with a repeat may be known to be used.
+    pub(crate) fn check_token_unspent(&self, x: &Execution<'_>) -> Result<()> {
+        let Some(token) = x.resume_token else { return Ok(()) };
+        match self.query(|db| find_where(db, "token = ?", [token]))? {
+            Some(question) if question.state == "spent" => refuse(Code::InvalidRequest, "resume_token was used."),
+            _ => Ok(()),
+        }
     }
 
     fn put(&self, db: &Connection, x: &Execution<'_>, args: &Json, need: &Need) -> Result<Question> {
@@ -227,7 +324,15 @@ impl Call<'_> {
             state: "pending".to_owned(),
             expires_ms: self.now_ms().saturating_add(RESUME_TTL_MS),
         };
-        let texts = json!(self.texts(x, args, need)).to_string();
+        if self.broken(Fault::EffectBeforeApproval) && *need == Need::Confirmation {
+            self.provider.perform(db, x.tool, x.work(args))?;
+        }
+        let mut texts = json!(self.texts(x, args, need)).to_string();
+        if self.broken(Fault::QuestionOfTheFirst) {
+            let first = "SELECT texts FROM confirmations WHERE uid = ? ORDER BY id LIMIT 1";
+            let first: Option<String> = db.query_row(first, [x.uid], |row| row.get(0)).optional()?;
+            texts = first.unwrap_or(texts);
+        }
         let sql = "INSERT INTO confirmations (uid, identity, request_id, tool, args_sha256, need, scopes, texts,
                    is_write, token, state, expires_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
         db.prepare_cached(sql)?.execute(params![
@@ -292,7 +397,8 @@ impl Call<'_> {
         let Some(Ticket(id)) = ticket else { return Ok(true) };
         let sql = "UPDATE confirmations SET state = 'spent' WHERE id = ? AND state = 'approved'";
         let spent = db.prepare_cached(sql)?.execute([id])? == 1;
-        Ok(spent || self.broken(Fault::TokenReusable))
+        let lenient = [Fault::TokenReusable, Fault::ResumedRunsAgain, Fault::EarlyResumeRuns];
+        Ok(spent || lenient.into_iter().any(|fault| self.broken(fault)))
     }
 
     /// Spends the ticket of a read, which has no reservation to do so.
@@ -330,10 +436,13 @@ impl Provider {
         let now_ms = self.setup.store.now_ms();
         self.transaction(|db| {
             let Some(asked) = find_where(db, "id = ?", [question])? else { return Ok(false) };
-            if asked.state != "pending" || now_ms >= asked.expires_ms {
+            let expired = now_ms >= asked.expires_ms && !switches.broken(Fault::TokenNeverExpires);
+            if asked.state != "pending" || expired {
                 return Ok(true);
             }
-            let agreed = decision == Decision::Approve || switches.broken(Fault::DenialForgotten);
+            let agreed = decision == Decision::Approve
+                || switches.broken(Fault::DenialForgotten)
+                || (decision == Decision::Dismiss && switches.broken(Fault::DismissApproves));
             if decision == Decision::Dismiss && switches.leeway(Leeway::DismissLeavesPending) {
                 return Ok(true);
             }
@@ -345,26 +454,14 @@ impl Provider {
                 return Ok(true);
             }
             // A "no" is remembered as long as a result would be: asking again does not turn it into a "yes".
-            set_state(db, question, "denied", now_ms.saturating_add(RETENTION_MS))?;
+            let kept_ms = if switches.broken(Fault::DenialsKeptAnHour) { 3_600_000 } else { RETENTION_MS };
+            set_state(db, question, "denied", now_ms.saturating_add(kept_ms))?;
             let (uid, is_write): (i64, bool) = db
                 .prepare_cached("SELECT uid, is_write FROM confirmations WHERE id = ?")?
                 .query_row([question], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            if is_write && record::find(db, uid, &asked.request_id)?.is_none() {
-                // For a write it is the terminal result of the execution (§6).
-                let record = Record {
-                    uid,
-                    request_id: asked.request_id,
-                    tool: asked.tool,
-                    args_sha256: asked.args_sha256,
-                    arrived_ms: now_ms,
-                    state: State::Reserved,
-                    outcome: None,
-                    operation_id: None,
-                    args: None,
-                    held: false,
-                };
-                record::insert(db, &record)?;
-                record::settle(db, uid, &record.request_id, State::Ended, &Outcome::Error(cancelled()))?;
+            let later = switches.leeway(Leeway::UnheardDenialAsksAnew) || switches.broken(Fault::DenialAskedAnew);
+            if is_write && !later {
+                record_denial(db, uid, now_ms, &asked)?;
             }
             Ok(true)
         })
@@ -380,6 +477,32 @@ impl Provider {
             self.query(|db| Ok(db.prepare_cached(sql)?.query_row([question], |row| row.get(0)).optional()?))?;
         Ok(texts.as_deref().map(serde_json::from_str).transpose()?)
     }
+}
+
+/// For a write a denial is the terminal result of the execution (§6).
+fn record_denial(db: &Connection, uid: i64, now_ms: i64, asked: &Question) -> Result<()> {
+    if record::find(db, uid, &asked.request_id)?.is_some() {
+        return Ok(());
+    }
+    let record = Record {
+        uid,
+        request_id: asked.request_id.clone(),
+        tool: asked.tool.clone(),
+        args_sha256: asked.args_sha256,
+        arrived_ms: now_ms,
+        state: State::Reserved,
+        outcome: None,
+        operation_id: None,
+        args: None,
+        held: false,
+    };
+    record::insert(db, &record)?;
+    record::settle(db, uid, &record.request_id, State::Ended, &Outcome::Error(cancelled()))
+}
+
+/// How a fault remembers whom it asks no more.
+fn trusted(x: &Execution<'_>) -> String {
+    format!("{} needs no confirmation for {}", x.uid, x.tool.name)
 }
 
 fn set_state(db: &Connection, id: i64, state: &str, expires_ms: i64) -> Result<()> {

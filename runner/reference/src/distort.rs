@@ -14,9 +14,9 @@ pub(crate) use manifest::manifest;
 pub(crate) use negotiated::{offer, token};
 pub(crate) use request::{has_unknown_key, read, size};
 
-use crate::envelope::{Code, Refusal, key};
+use crate::envelope::{Code, Refusal, is_uuid, key};
 use crate::provider::{Call, Exception};
-use crate::switches::{Fault, Switches};
+use crate::switches::{Fault, Leeway, Switches};
 use cetp_vectors::bundle::{Access, Bundle, Value};
 use serde_json::{Value as Json, json};
 
@@ -40,6 +40,12 @@ pub(crate) fn reply(
     {
         let ms = i32::try_from(*ms).unwrap_or(i32::MAX);
         bundle.0.insert(key::RETRY_AFTER_MS.to_owned(), Value::Int(ms));
+    }
+    if bundle.string(key::STATUS) == Some("error") && bundle.get(key::PROTOCOL_VERSION).is_some() {
+        errors(switches, &mut bundle);
+    }
+    if switches.leeway(Leeway::MoreKeysInReplies) {
+        bundle.0.insert("served_by".to_owned(), Value::string("reference"));
     }
     if switches.broken(Fault::FileWritable)
         && let Some(Value::Fd { access, .. }) = bundle.0.get_mut(key::RESULT_FD)
@@ -71,6 +77,84 @@ pub(crate) fn reply(
     }
     request::codes(call, method, sent, &mut bundle);
     Ok(Some(bundle))
+}
+
+/// What becomes of an error Bundle of v2.
+fn errors(switches: &Switches, bundle: &mut Bundle) {
+    let code = bundle.string(key::ERROR_CODE).unwrap_or_default().to_owned();
+    let broken = |fault: Fault, of: &str| switches.broken(fault) && (of.is_empty() || of == code);
+    let mut put = |key: &str, value: Value| drop(bundle.0.insert(key.to_owned(), value));
+    for (fault, of, key, value) in [
+        (Fault::ResolutionIsText, "AUTH_REQUIRED", key::RESOLUTION, Value::string("org.cetp.reference.AUTHORIZE")),
+        (Fault::DenialIsPermissionDenied, "USER_CANCELLED", key::ERROR_CODE, Value::string("PERMISSION_DENIED")),
+        (
+            Fault::AuthorizeIntentSent,
+            "AUTH_REQUIRED",
+            "authorize_intent",
+            Value::string("org.cetp.reference.AUTHORIZE"),
+        ),
+        (Fault::RetryableIsText, "", key::RETRYABLE, Value::string("false")),
+        (Fault::RetryAfterNegative, "RATE_LIMITED", key::RETRY_AFTER_MS, Value::Long(-1)),
+        (Fault::DetailsAreNoJson, "INVALID_ARGS", key::ERROR_DETAILS, Value::string("See the log.")),
+        (Fault::DetailsAreBundle, "INVALID_ARGS", key::ERROR_DETAILS, Value::Bundle(Bundle::new())),
+        (Fault::UnknownCode, "RATE_LIMITED", key::ERROR_CODE, Value::string("TOO_MANY_REQUESTS")),
+        (Fault::CodesInLowerCase, "", key::ERROR_CODE, Value::string(code.to_lowercase())),
+        (Fault::BusyNotRetryable, "RATE_LIMITED", key::RETRYABLE, Value::Bool(false)),
+        (Fault::NegotiationNotRetryable, "NEGOTIATION_REQUIRED", key::RETRYABLE, Value::Bool(false)),
+        (Fault::ArgsRetryable, "INVALID_ARGS", key::RETRYABLE, Value::Bool(true)),
+        (Fault::CancelledRetryable, "USER_CANCELLED", key::RETRYABLE, Value::Bool(true)),
+        (Fault::ExceptionInOtherKey, "INTERNAL_ERROR", "debug", Value::string("com.example.Fixture(Fixture.kt:7)")),
+    ] {
+        if broken(fault, of) {
+            put(key, value);
+        }
+    }
+    let of_condition = ["AUTH_REQUIRED", "USER_ACTION_REQUIRED", "CONFLICT", "DEADLINE_EXCEEDED"].contains(&&*code);
+    if of_condition && switches.leeway(Leeway::ConditionalRetryable) {
+        put(key::RETRYABLE, Value::Bool(true));
+    }
+    if switches.leeway(Leeway::ErrorsWithDetails) {
+        put(key::ERROR_DETAILS, Value::string(r#"{"more":["for programs"]}"#));
+        put(key::RETRY_AFTER_MS, Value::Long(0));
+    }
+    for (fault, of, key) in [
+        (Fault::ErrorEchoMissing, "", key::REQUEST_ID),
+        (Fault::VersionMissing, "", key::PROTOCOL_VERSION),
+        (Fault::MessageMissing, "", key::ERROR_MESSAGE),
+        (Fault::AuthorizationUnresolved, "AUTH_REQUIRED", key::RESOLUTION),
+        (Fault::AuthorizationUnresolved, "AUTH_REQUIRED", key::RESUME_TOKEN),
+        (Fault::ConfirmationWithoutToken, "USER_ACTION_REQUIRED", key::RESUME_TOKEN),
+    ] {
+        if broken(fault, of) {
+            bundle.0.remove(key);
+        }
+    }
+    let echo = bundle.string(key::REQUEST_ID).unwrap_or_default().to_owned();
+    if switches.broken(Fault::EchoOfUuidsOnly) && !is_uuid(&echo) {
+        bundle.0.remove(key::REQUEST_ID);
+    }
+    if switches.broken(Fault::ErrorEchoInLowerCase) {
+        bundle.0.insert(key::REQUEST_ID.to_owned(), Value::string(echo.to_lowercase()));
+    }
+    if switches.leeway(Leeway::NullsInErrors) {
+        for key in [key::ERROR_DETAILS, key::RETRY_AFTER_MS, key::DATA, key::RESOLUTION, key::RESUME_TOKEN] {
+            bundle.0.entry(key.to_owned()).or_insert(Value::Null);
+        }
+    }
+    if let Some(Value::PendingIntent(intent)) = bundle.0.get_mut(key::RESOLUTION) {
+        if switches.broken(Fault::IntentMutable) {
+            intent.immutable = Some(false);
+        }
+        if switches.broken(Fault::IntentImplicit) {
+            (intent.explicit, intent.component) = (Some(false), None);
+        }
+        if switches.broken(Fault::IntentElsewhere) {
+            intent.component = Some("com.example.browser/com.example.browser.Main".to_owned());
+        }
+        if switches.broken(Fault::IntentOfOther) {
+            intent.creator_package = Some("com.example.browser".to_owned());
+        }
+    }
 }
 
 fn edit_data(bundle: &mut Bundle, edit: &dyn Fn(&mut Json)) {

@@ -24,11 +24,13 @@ use crate::provider::{Call, CrashPoint, Key, Provider};
 use crate::record::{self, Outcome, Record, State};
 use crate::session::{Capability, Session, random_name};
 use crate::switches::{Fault, Leeway};
+use base64::{Engine, engine::general_purpose::STANDARD};
 use cetp_vectors::bundle::{Bundle, Text, Value};
 use cetp_vectors::json::{Limits, parse};
 use rusqlite::Connection;
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A checked request to execute a tool.
@@ -41,16 +43,16 @@ pub(crate) struct Execution<'r> {
     pub args_text: &'r str,
     /// Of the bytes as they came: §4.3 and §6 bind to them, not to what they mean.
     pub args_sha256: [u8; 32],
+    /// What the record is bound to (§6): the same, but for a leeway.
+    record_sha256: [u8; 32],
     pub resume_token: Option<&'r str>,
+    /// Whether the extras say that the user has confirmed, which means nothing; only a fault looks at it.
+    pub says_confirmed: bool,
 }
 
 impl Execution<'_> {
     pub fn work<'w>(&'w self, args: &'w Json) -> Work<'w> {
         Work { tool: &self.tool.name, request_id: self.request_id, args }
-    }
-
-    fn key(&self) -> Key {
-        (self.uid, self.request_id.to_owned())
     }
 
     fn echo(&self) -> Option<Value> {
@@ -112,7 +114,9 @@ impl Call<'_> {
         let deadline_ms = envelope::deadline(extras)?;
         let resume_token = envelope::optional_string(extras, key::RESUME_TOKEN)?;
         let catalogue = self.provider.catalogue();
-        let tool = self.find_tool(&catalogue, envelope::string(extras, key::TOOL_NAME)?)?;
+        let name = envelope::string(extras, key::TOOL_NAME)?;
+        self.check_args_of_hidden(&catalogue, name, extras)?;
+        let tool = self.find_tool(&catalogue, name)?;
         trail.tool = Some(tool.name.clone());
         let args_text = self.args_text(extras)?;
         let x = Execution {
@@ -122,8 +126,11 @@ impl Call<'_> {
             request_id,
             deadline_ms,
             args_text,
-            args_sha256: Sha256::digest(args_text).into(),
+            args_sha256: Sha256::digest(&*self.bound_text(args_text)).into(),
+            record_sha256: Sha256::digest(&*self.recorded_text(args_text)).into(),
             resume_token,
+            says_confirmed: self.broken(Fault::ConfirmedExtraBelieved)
+                && envelope::get(extras, "confirmed") == Some(&Value::Bool(true)),
         };
         if tool.writes { self.write(&x, trail) } else { self.read(&x, trail) }
     }
@@ -133,7 +140,14 @@ impl Call<'_> {
         if self.broken(Fault::HiddenDenied) && catalogue.find_hidden(name).is_some_and(|tool| tool.hidden) {
             return refuse(Code::InvalidArgs, "This tool cannot be used.");
         }
-        catalogue.find(name).ok_or_else(|| Refusal::new(Code::ToolNotFound, "There is no such tool.").into())
+        let name = self.loosely(name);
+        if self.broken(Fault::HiddenRuns)
+            && let Some(tool) = catalogue.find_hidden(&name)
+        {
+            return Ok(tool);
+        }
+        let code = if self.broken(Fault::UnknownToolInternal) { Code::InternalError } else { Code::ToolNotFound };
+        catalogue.find(&name).ok_or_else(|| Refusal::new(code, "There is no such tool.").into())
     }
 
     /// `args` within its size, which is counted in UTF-8 bytes (§4.1).
@@ -155,14 +169,21 @@ impl Call<'_> {
     pub(crate) fn arguments(&self, tool: &Tool, request_id: &str, text: &str) -> Result<Json> {
         // Strict: of two members of one name nobody can say which the caller meant (§7.3).
         let limits = Limits { max_level: MAX_ARGS_LEVEL, ..Limits::TEXT };
-        let args = parse(text.as_bytes(), limits)
-            .map_err(|_| Refusal::new(Code::InvalidArgs, "The arguments are not JSON, or nested too deeply."))?;
-        if !args.is_object() || !tool.input.is_valid(&args) {
+        let args = parse(self.leniently(text).as_bytes(), limits).map_err(|_| self.malformed())?;
+        let args = self.made_to_fit(tool, args);
+        if !args.is_object() || !(tool.input.is_valid(&args) || self.broken(Fault::InputUnchecked)) {
+            self.effect_before_refusal(Fault::InputCheckedAfterEffect, tool, request_id, &args)?;
             return refuse(Code::InvalidArgs, "The arguments do not fit the tool's input schema.");
         }
         let work = Work { tool: &tool.name, request_id, args: &args };
-        self.provider.setup.application.check(work)?;
-        Ok(args)
+        let checked = self.provider.setup.application.check(work);
+        if self.broken(Fault::RuleOnRawText) && !text.contains(r#""value":"forbidden"#) {
+            return Ok(args);
+        }
+        if checked.is_err() {
+            self.effect_before_refusal(Fault::RuleAfterEffect, tool, request_id, &args)?;
+        }
+        checked.map(|()| args)
     }
 
     fn read(&self, x: &Execution<'_>, trail: &mut Trail) -> Result<Bundle> {
@@ -181,14 +202,22 @@ impl Call<'_> {
             Consent::Withheld(refusal) => return Err(refusal.into()),
         }
         self.point("read.before")?;
-        // Not deduplicated (§6): computed again each time.
-        let value = self.query(|db| self.provider.perform(db, x.tool, x.work(&args)))?;
+        // Not deduplicated (§6): computed again each time, but for a leeway.
+        let asked = ((x.uid, x.request_id.to_owned()), x.tool.name.clone(), x.args_sha256);
+        let remembered = lock(&self.provider.read_memory).get(&asked).cloned();
+        let value = match remembered {
+            Some(value) => value,
+            None => self.query(|db| self.provider.perform(db, x.tool, x.work(&args)))?,
+        };
+        if self.leeway(Leeway::ReadsRepeated) {
+            lock(&self.provider.read_memory).insert(asked, value.clone());
+        }
         self.present(x.session, x.echo(), &value)
     }
 
     fn write(&self, x: &Execution<'_>, trail: &mut Trail) -> Result<Bundle> {
         let missing = self.missing_scopes(x.tool)?;
-        let (args, claim) = loop {
+        let (args, claim, abandoned) = loop {
             if self.leeway(Leeway::DeadlineFirst) {
                 self.check_deadline(x)?;
             }
@@ -198,20 +227,30 @@ impl Call<'_> {
             let abandoned = match seen {
                 Seen::Known(record) => {
                     trail.decision = Some("repeated");
+                    self.late_repeat(x)?;
+                    if self.leeway(Leeway::SpentTokenRefused) {
+                        self.check_token_unspent(x)?;
+                    }
                     return self.repeat(x, *record);
                 }
+                Seen::Busy if self.broken(Fault::DuplicateIsConflict) => {
+                    return refuse(Code::Conflict, "This execution is under way.");
+                }
                 Seen::Busy => {
-                    let key = x.key();
+                    let key = self.key_of(x);
                     self.wait(&mut || !lock(&self.provider.executing).contains(&key))?;
                     continue;
+                }
+                Seen::Abandoned if self.leeway(Leeway::AbandonedFails) => return self.fail_abandoned(x),
+                Seen::Abandoned if self.broken(Fault::AbandonedCountsAsDone) => {
+                    return self.present(x.session, x.echo(), r#"{"entry":1}"#);
                 }
                 Seen::Abandoned => true,
                 Seen::Nothing => false,
             };
             let args = self.arguments(x.tool, x.request_id, x.args_text)?;
-            // §4.1: before the side effect begins. A repeat was answered above: it begins nothing.
-            if !self.broken(Fault::DeadlineIgnored) {
-                self.check_deadline(x)?;
+            if !self.leeway(Leeway::DeadlineAfterConsent) {
+                self.check_deadline_of_write(x)?;
             }
             let ticket = if abandoned {
                 self.check_token_of_abandoned(x)?;
@@ -224,11 +263,14 @@ impl Call<'_> {
                     Consent::Overtaken => continue,
                 }
             };
+            if self.leeway(Leeway::DeadlineAfterConsent) {
+                self.check_deadline_of_write(x)?;
+            }
             trail.decision = Some(if ticket.is_some() { "confirmed" } else { "allowed" });
             self.point("reserve.before")?;
             // Another thread may have come first since we looked: then look again.
             if let Some(claim) = self.claim(x, &args, ticket, abandoned)? {
-                break (args, claim);
+                break (args, claim, abandoned);
             }
         };
         self.provider.crash_point(CrashPoint::AfterReserve, &x.tool.name)?;
@@ -240,7 +282,10 @@ impl Call<'_> {
             }
             return Ok(accepted(x, operation_id));
         }
-        let value = self.effect(x, &args)?;
+        let value = self.effect(x, &args, abandoned)?;
+        if self.broken(Fault::DeadlineAfterEffect) {
+            self.check_deadline(x)?;
+        }
         self.provider.crash_point(CrashPoint::AfterCommit, &x.tool.name)?;
         self.point("effect.after")?;
         drop(claim);
@@ -261,8 +306,16 @@ impl Call<'_> {
         self.wait(&mut || !due() || failed())
     }
 
+    /// §4.1: before the side effect begins. A repeat is answered before: it begins nothing.
+    fn check_deadline_of_write(&self, x: &Execution<'_>) -> Result<()> {
+        let skipped = self.broken(Fault::DeadlineIgnored)
+            || self.broken(Fault::DeadlineAfterEffect)
+            || (self.broken(Fault::DeadlineNotOnResume) && x.resume_token.is_some());
+        if skipped { Ok(()) } else { self.check_deadline(x) }
+    }
+
     fn check_deadline(&self, x: &Execution<'_>) -> Result<()> {
-        if self.now_ms() < x.deadline_ms {
+        if self.is_in_time(x) {
             return Ok(());
         }
         refuse(Code::DeadlineExceeded, "The deadline has passed; query the same request_id before trying again.")
@@ -273,23 +326,34 @@ impl Call<'_> {
         if self.broken(Fault::NotDeduplicated) || (x.tool.idempotent && self.broken(Fault::IdempotentNotDeduplicated)) {
             return Ok(Seen::Nothing);
         }
+        let updates_run = !x.tool.creates && self.broken(Fault::OnlyCreatesDeduplicated);
+        if updates_run || (x.resume_token.is_some() && self.broken(Fault::ResumedRunsAgain)) {
+            return Ok(Seen::Nothing);
+        }
+        if self.broken(Fault::ForeignIdRefused) && record::is_used_by_another(db, x.uid, x.request_id)? {
+            return refuse(Code::InvalidRequest, "This request_id belongs to another execution.");
+        }
         let mut uid = x.uid;
         if self.broken(Fault::UidNotInKey) {
             uid = record::any_uid_of(db, x.request_id)?.unwrap_or(uid);
         }
         let Some(record) = record::find(db, uid, x.request_id)? else { return Ok(Seen::Nothing) };
-        if record.is_expired(self.now_ms()) {
+        if record.is_expired(self.now_ms()) || self.is_forgotten(&record) {
             return Ok(Seen::Nothing);
         }
         // The record is bound to the tool and to the args bytes.
-        let same = record.tool == x.tool.name && record.args_sha256 == x.args_sha256;
+        let (same_tool, same_args) = (record.tool == x.tool.name, record.args_sha256 == x.record_sha256);
+        if (!same_tool && self.broken(Fault::KeyHoldsTool)) || (!same_args && self.broken(Fault::KeyHoldsArgs)) {
+            return Ok(Seen::Nothing);
+        }
+        let same = (same_tool && same_args) || (record.tool.is_empty() && self.broken(Fault::BindingInMemory));
         if !same && !self.broken(Fault::OtherArgsRepeat) {
             return refuse(Code::InvalidRequest, "This request_id belongs to another execution.");
         }
         if record.state != State::Reserved {
             return Ok(Seen::Known(Box::new(record)));
         }
-        if lock(&self.provider.executing).contains(&x.key()) {
+        if lock(&self.provider.executing).contains(&self.key_of(x)) {
             return Ok(Seen::Busy);
         }
         if self.broken(Fault::ReservationStuck) {
@@ -320,7 +384,7 @@ impl Call<'_> {
             operation = Some(Background { operation_id: random_name("op_")?, held });
         }
         if self.broken(Fault::ReservesLate) {
-            return Ok(Some(Claim::take(self.provider, x.key(), operation)));
+            return Ok(Some(Claim::take(self.provider, self.key_of(x), operation)));
         }
         let now_ms = self.now_ms();
         let purge = self.provider.purge_is_due(now_ms);
@@ -335,14 +399,23 @@ impl Call<'_> {
                 }
                 _ => return Ok(None),
             }
-            Ok(Some(Claim::take(self.provider, x.key(), operation)))
+            if self.broken(Fault::FewRecordsKept) {
+                record::forget_all_but(db, x.uid, 100)?;
+            }
+            Ok(Some(Claim::take(self.provider, self.key_of(x), operation)))
         })
     }
 
     /// The effect and its result, both or neither: after this the execution is finished whether or not anybody hears of
     /// it (§6, §10).
-    fn effect(&self, x: &Execution<'_>, args: &Json) -> Result<String> {
+    fn effect(&self, x: &Execution<'_>, args: &Json, abandoned: bool) -> Result<String> {
         self.point("effect.before")?;
+        if abandoned && self.broken(Fault::AbandonedRunsEachTime) {
+            return self.transaction(|db| self.provider.perform(db, x.tool, x.work(args)));
+        }
+        if abandoned && self.broken(Fault::AbandonedRunsTwice) {
+            self.transaction(|db| self.provider.perform(db, x.tool, x.work(args)))?;
+        }
         if self.broken(Fault::ReservesLate) {
             self.query(|db| record::insert(db, &x.record(self.now_ms(), None)))?;
         }
@@ -371,6 +444,12 @@ impl Call<'_> {
 
     /// The answer to a repeat (§6): the same operation, or the same terminal result.
     fn repeat(&self, x: &Execution<'_>, record: Record) -> Result<Bundle> {
+        if self.broken(Fault::RepeatIsConflict) {
+            return refuse(Code::Conflict, "This execution has ended.");
+        }
+        if self.broken(Fault::RepeatComputesAnew) && matches!(record.outcome, Some(Outcome::Value(_))) {
+            return self.present(x.session, x.echo(), &self.without_effect(x)?);
+        }
         // A committed operation has an outcome, but has not ended.
         let ended = if record.state == State::Ended { record.outcome } else { None };
         if let Some(operation_id) = &record.operation_id
@@ -390,8 +469,7 @@ impl Call<'_> {
 
     /// §3.4: an operation is had only where async_operations was negotiated; elsewhere such a tool is synchronous.
     fn runs_in_background(&self, x: &Execution<'_>, held: bool) -> bool {
-        let unasked =
-            self.broken(Fault::AcceptedUnasked) || (held && self.broken(Fault::HeldJobAcceptedUnasked));
+        let unasked = self.broken(Fault::AcceptedUnasked) || (held && self.broken(Fault::HeldJobAcceptedUnasked));
         x.tool.may_run_in_background && (self.can(x.session, Capability::AsyncOperations) || unasked)
     }
 
@@ -409,13 +487,189 @@ impl Call<'_> {
     }
 }
 
+impl Call<'_> {
+    /// The execution, as threads of this process tell each other of it.
+    fn key_of(&self, x: &Execution<'_>) -> Key {
+        let session = if self.broken(Fault::InFlightPerSession) { x.session.number.to_string() } else { String::new() };
+        (x.uid, format!("{}{session}", x.request_id))
+    }
+
+    fn is_in_time(&self, x: &Execution<'_>) -> bool {
+        let now_ms = self.now_ms();
+        if self.broken(Fault::DeadlineInSeconds) {
+            return now_ms / 1000 <= x.deadline_ms / 1000;
+        }
+        if self.broken(Fault::DeadlineOverflows) {
+            return x.deadline_ms.wrapping_sub(now_ms) > 0;
+        }
+        now_ms < x.deadline_ms
+    }
+
+    /// What the caller is told of args that are no JSON.
+    fn malformed(&self) -> Refusal {
+        let code =
+            if self.leeway(Leeway::MalformedIsInvalidRequest) { Code::InvalidRequest } else { Code::InvalidArgs };
+        if self.broken(Fault::ParserTraceTold) {
+            return Refusal::new(code, "No JSON\n\tat org.json.JSONTokener.syntaxError(JSONTokener.java:460)");
+        }
+        Refusal::new(code, "The arguments are not JSON, or nested too deeply.")
+    }
+
+    /// Ends an execution that a dead process had reserved, with a definite error.
+    fn fail_abandoned(&self, x: &Execution<'_>) -> Result<Bundle> {
+        let refusal = Refusal::new(Code::InternalError, "The execution was cut off.");
+        let outcome = Outcome::Error(refusal.clone());
+        self.query(|db| record::settle(db, x.uid, x.request_id, State::Ended, &outcome))?;
+        Err(refusal.into())
+    }
+
+    /// The text of args of which the record holds the digest: the args as they came, or for a leeway what they mean.
+    fn recorded_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.leeway(Leeway::EqualJsonRepeats) { sorted(text) } else { self.bound_text(text) }
+    }
+}
+
+// What follows serves faults only.
+
+impl Call<'_> {
+    fn bound_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.broken(Fault::ArgsBoundByLength) {
+            return text.len().to_string().into();
+        }
+        if self.broken(Fault::TokenForTrimmedArgs) {
+            return text.trim().into();
+        }
+        if self.broken(Fault::TokenForEqualJson) { sorted(text) } else { text.into() }
+    }
+
+    fn loosely<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        if self.broken(Fault::NamesWithoutCase) {
+            return name.to_lowercase().into();
+        }
+        if self.broken(Fault::NamesTrimmed) { name.trim().into() } else { name.into() }
+    }
+
+    fn check_args_of_hidden(&self, catalogue: &Catalogue, name: &str, extras: &Bundle) -> Result<()> {
+        match catalogue.find_hidden(name).filter(|tool| tool.hidden && self.broken(Fault::HiddenArgsChecked)) {
+            Some(tool) => self.arguments(tool, "", self.args_text(extras)?).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    fn leniently<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.broken(Fault::SingleQuotesRead) {
+            return text.replace('\'', "\"").into();
+        }
+        let first = || serde_json::Deserializer::from_str(text).into_iter::<Json>().next()?.ok();
+        match self.broken(Fault::TrailingTextIgnored).then(first).flatten() {
+            Some(value) => value.to_string().into(),
+            None => text.into(),
+        }
+    }
+
+    fn made_to_fit(&self, tool: &Tool, mut args: Json) -> Json {
+        let members = args.as_object_mut().into_iter().flatten();
+        if self.broken(Fault::NumbersFromText) {
+            for (_, value) in members {
+                if let Some(number) = value.as_str().and_then(|text| text.parse::<i64>().ok()) {
+                    *value = json!(number);
+                }
+            }
+        } else if self.broken(Fault::OtherMembersDropped) && !tool.input.is_valid(&args) {
+            let names: Vec<String> = args.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
+            for name in names {
+                let mut without = args.clone();
+                without.as_object_mut().and_then(|members| members.remove(&name));
+                if tool.input.is_valid(&without) {
+                    return without;
+                }
+            }
+        }
+        args
+    }
+
+    fn effect_before_refusal(&self, fault: Fault, tool: &Tool, request_id: &str, args: &Json) -> Result<()> {
+        if self.broken(fault) && tool.writes {
+            let work = Work { tool: &tool.name, request_id, args };
+            self.query(|db| self.provider.perform(db, tool, work))?;
+        }
+        Ok(())
+    }
+
+    fn late_repeat(&self, x: &Execution<'_>) -> Result<()> {
+        if self.is_in_time(x) {
+            return Ok(());
+        }
+        if self.broken(Fault::LateRepeatRuns) {
+            let args = self.arguments(x.tool, x.request_id, x.args_text)?;
+            self.query(|db| self.provider.perform(db, x.tool, x.work(&args)))?;
+        }
+        if self.broken(Fault::LateRepeatForgets) {
+            self.query(|db| record::forget(db, x.uid, x.request_id))?;
+        }
+        Ok(())
+    }
+
+    fn is_forgotten(&self, record: &Record) -> bool {
+        const DAY_MS: i64 = 86_400_000;
+        let (then, now) = (record.arrived_ms, self.now_ms());
+        (self.broken(Fault::WindowShort) && now >= then + DAY_MS - 60_000)
+            || (self.broken(Fault::WindowEndsAtMidnight) && now / DAY_MS > then / DAY_MS)
+            || (self.broken(Fault::DenialsKeptAnHour)
+                && now >= then + 3_600_000
+                && matches!(record.outcome, Some(Outcome::Error(_))))
+    }
+
+    /// The value of an execution, whose effect is undone.
+    fn without_effect(&self, x: &Execution<'_>) -> Result<String> {
+        let args = self.arguments(x.tool, x.request_id, x.args_text)?;
+        let mut value = None;
+        let undone: Result<()> = self.transaction(|db| {
+            value = Some(self.provider.perform(db, x.tool, x.work(&args))?);
+            Err(Error::lost("the effect, on purpose"))
+        });
+        value.map_or_else(|| Err(undone.err().unwrap_or(Error::Died)), Ok)
+    }
+}
+
+impl Provider {
+    /// How the exception of a tool ends: as INTERNAL_ERROR (§5), but for faults.
+    fn failed(&self, said: String) -> Result<String> {
+        let internal = Refusal::new(Code::InternalError, "The tool failed.");
+        if self.broken(Fault::ExceptionCrosses) || self.broken(Fault::ExceptionGivesNull) {
+            return Err(Error::Thrown(said));
+        }
+        if self.broken(Fault::ExceptionKills) {
+            return Err(self.die());
+        }
+        if self.broken(Fault::ExceptionGivesSuccess) {
+            return Ok("{}".to_owned());
+        }
+        Err(if self.broken(Fault::ExceptionTold) {
+            Refusal { message: said, ..internal }.into()
+        } else if self.broken(Fault::ExceptionInBase64) {
+            Refusal { message: STANDARD.encode(said), ..internal }.into()
+        } else if self.broken(Fault::ExceptionInDetails) {
+            Refusal { details: Some(json!({ "cause": said })), ..internal }.into()
+        } else {
+            internal.into()
+        })
+    }
+}
+
+/// JSON text with sorted members and without white space; what is no JSON as it is.
+fn sorted(text: &str) -> Cow<'_, str> {
+    let value = serde_json::from_str::<std::collections::BTreeMap<String, Json>>(text);
+    value.and_then(|value| serde_json::to_string(&value)).map_or(text.into(), Cow::Owned)
+}
+
 impl Execution<'_> {
     fn record(&self, arrived_ms: i64, operation: Option<&Background>) -> Record {
         Record {
             uid: self.uid,
             request_id: self.request_id.to_owned(),
             tool: self.tool.name.clone(),
-            args_sha256: self.args_sha256,
+            args_sha256: self.record_sha256,
             arrived_ms,
             state: if operation.is_some() { State::Queued } else { State::Reserved },
             outcome: None,
@@ -440,14 +694,13 @@ impl Provider {
             Ok(value) => value?,
             Err(panic) => {
                 let said = panic.downcast_ref::<&str>().copied().unwrap_or_default().to_owned();
-                if self.broken(Fault::ExceptionCrosses) {
-                    return Err(Error::Thrown(said));
-                }
-                let told = if self.broken(Fault::ExceptionTold) { said } else { "The tool failed.".to_owned() };
-                return refuse(Code::InternalError, told);
+                return self.failed(said);
             }
         };
         if !tool.output.is_valid(&value) && !self.broken(Fault::OutputUnchecked) {
+            if self.broken(Fault::BadOutputNulled) {
+                return Ok("null".to_owned());
+            }
             return refuse(Code::InternalError, "The tool failed.");
         }
         Ok(value.to_string())

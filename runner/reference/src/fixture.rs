@@ -107,6 +107,11 @@ impl Fixture {
         Ok(())
     }
 
+    fn amount(&self, work: &Work<'_>) -> f64 {
+        let amount = number(work, "amount");
+        if self.switches.broken(Fault::EscalationIn32Bits) { in_32_bits(&work.args["amount"]) } else { amount }
+    }
+
     fn enter(&self, db: &Connection, work: Work<'_>, value: &str) -> Result<i64> {
         db.prepare_cached("INSERT INTO ledger (request_id, tool, value) VALUES (?, ?, ?)")?.execute(params![
             work.request_id,
@@ -183,11 +188,16 @@ impl Application for Fixture {
     }
 
     fn needs_user(&self, work: Work<'_>) -> bool {
-        work.tool == "fixture_escalate" && number(&work, "amount") > ESCALATION_LIMIT
+        let limit =
+            if self.switches.broken(Fault::EscalationOffByOne) { ESCALATION_LIMIT + 1.0 } else { ESCALATION_LIMIT };
+        work.tool == "fixture_escalate" && self.amount(&work) > limit
     }
 
     fn question(&self, work: Work<'_>) -> Vec<String> {
         match work.tool {
+            "fixture_transfer" if self.switches.broken(Fault::QuestionWithoutAmount) => {
+                vec![format!("Transfer to {}?", text(&work, "to"))]
+            }
             "fixture_transfer" => vec![
                 "Transfer an amount?".to_owned(),
                 format!("To: {}", text(&work, "to")),
@@ -255,7 +265,12 @@ impl Application for Fixture {
             "fixture_bad_output" => Ok(json!({ "count": "many" })),
             // Thrown without the panic hook, which would print it: an exception of a tool is an everyday matter here.
             "fixture_crash" => std::panic::resume_unwind(Box::new(CANARY)),
-            "fixture_secret" => Ok(json!({ "secret": "what only the scope fixture.secret shows" })),
+            "fixture_secret" => {
+                if self.switches.broken(Fault::SecretWrites) {
+                    self.enter(db, work, "read")?;
+                }
+                Ok(json!({ "secret": "what only the scope fixture.secret shows" }))
+            }
             "fixture_busy" => {
                 let busy = Refusal::new(Code::RateLimited, "The tool is busy.");
                 Err(Refusal { retry_after_ms: Some(250), ..busy }.into())
@@ -272,6 +287,12 @@ fn text<'w>(work: &Work<'w>, member: &str) -> &'w str {
 /// An integer may be written `5`, `5.0` or `5e0`, and be larger than any machine integer.
 fn number(work: &Work<'_>, member: &str) -> f64 {
     work.args[member].as_f64().unwrap_or_default()
+}
+
+/// What a careless conversion makes of an integer; only a fault does so.
+#[allow(clippy::cast_possible_truncation, reason = "the fault itself")]
+fn in_32_bits(amount: &Json) -> f64 {
+    amount.as_i64().map_or_else(|| amount.as_f64().unwrap_or_default(), |n| f64::from(n as i32))
 }
 
 fn integer_text(work: &Work<'_>, member: &str) -> String {

@@ -230,14 +230,43 @@ impl Provider {
     /// Goes on where an earlier process stopped (§4.4): what was committed has succeeded, what works by itself works on,
     /// what waits for somebody still waits. Synchronous executions that were left are taken up by their repetition.
     pub(crate) fn recover_operations(self: &Arc<Provider>, schedule: &dyn Schedule) -> Result<()> {
-        if self.broken(Fault::ReservationsInMemory) {
-            self.query(|db| Ok(db.prepare_cached("DELETE FROM executions")?.execute([])?))?;
-        }
+        self.query(|db| self.forget_with_the_process(db))?;
         for record in self.query(record::unfinished_operations)? {
             match &record.operation_id {
+                _ if record.state == State::Committed && self.broken(Fault::CommittedFails) => {
+                    let outcome = Outcome::Error(Refusal::new(Code::InternalError, "The process ended."));
+                    self.transaction(|db| self.end(db, &record, &outcome))?;
+                }
                 _ if record.state == State::Committed => self.transaction(|db| self.end_committed(db, &record))?,
                 Some(operation_id) if !record.held => self.run_in_background(schedule, operation_id)?,
                 _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Provider {
+    /// What faults have not made durable.
+    fn forget_with_the_process(&self, db: &Connection) -> Result<()> {
+        let lost = Refusal::new(Code::InternalError, "The result is lost.").to_json();
+        let ended = "state = 'ended' AND outcome = 'value' AND operation_id IS NULL";
+        for (fault, sql) in [
+            (Fault::ReservationsInMemory, "DELETE FROM executions".to_owned()),
+            (
+                Fault::ResultsInMemory,
+                format!("UPDATE executions SET state = 'reserved', outcome = NULL, value = NULL WHERE {ended}"),
+            ),
+            (
+                Fault::ResultLostInCrash,
+                format!("UPDATE executions SET outcome = 'error', value = '{lost}' WHERE {ended}"),
+            ),
+            (Fault::DenialsInMemory, "DELETE FROM executions WHERE outcome = 'error'".to_owned()),
+            (Fault::DenialsInMemory, "DELETE FROM confirmations WHERE state = 'denied'".to_owned()),
+            (Fault::BindingInMemory, "UPDATE executions SET tool = ''".to_owned()),
+        ] {
+            if self.broken(fault) {
+                db.execute(&sql, [])?;
             }
         }
         Ok(())

@@ -117,6 +117,8 @@ pub struct Provider {
     crashes: Mutex<Vec<(CrashPoint, String)>>,
     /// What faults remember; a conforming provider has no use for it.
     pub(crate) fault_memory: Mutex<HashSet<String>>,
+    /// The values of reads by what was asked; only a leeway keeps them.
+    pub(crate) read_memory: Mutex<HashMap<(Key, String, [u8; 32]), String>>,
 }
 
 /// What a caller sees instead of a Bundle.
@@ -169,6 +171,7 @@ impl Provider {
             files: Mutex::default(),
             crashes: Mutex::default(),
             fault_memory: Mutex::default(),
+            read_memory: Mutex::default(),
         });
         provider.recover_operations(schedule)?;
         Ok(provider)
@@ -198,6 +201,7 @@ impl Provider {
             // A reply that was ready when the process died does not leave it any more.
             Ok(bundle) if self.is_alive() => Ok(Some(bundle)),
             Ok(_) | Err(Error::Died) => Err(Exception::dead_object()),
+            Err(Error::Thrown(_)) if self.broken(Fault::ExceptionGivesNull) => Ok(None),
             Err(Error::Thrown(message)) => Err(Exception { class: "java.lang.IllegalStateException", message }),
             // Every other error has become a Bundle.
             Err(_) => Ok(None),
@@ -228,6 +232,16 @@ impl Provider {
             *lock(&self.setup.kept) = sessions.carried_over();
         }
         self.setup.bell.ring();
+    }
+
+    /// [`Provider::kill`] by what runs inside the store; only a fault does so.
+    pub(crate) fn die(&self) -> Error {
+        if let Some(end_process) = self.setup.end_process {
+            end_process();
+        }
+        self.alive.store(false, Ordering::SeqCst);
+        self.setup.bell.ring();
+        Error::Died
     }
 
     /// Lets the next execution of a tool die at a point.
@@ -299,7 +313,9 @@ impl Call<'_> {
             Some(Value::Int(1)) if self.leeway(Leeway::Version1Refused) => {
                 refuse(Code::UnsupportedVersion, "v1 has no protocol_version.")
             }
-            None | Some(Value::Int(1)) if self.provider.setup.v1 || self.broken(Fault::V2OnlySpeaksV1) => Ok(Spoken::V1),
+            None | Some(Value::Int(1)) if self.provider.setup.v1 || self.broken(Fault::V2OnlySpeaksV1) => {
+                Ok(Spoken::V1)
+            }
             None | Some(Value::Int(_)) => {
                 refuse(Code::UnsupportedVersion, "This provider does not support that protocol version.")
             }

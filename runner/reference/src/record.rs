@@ -220,6 +220,26 @@ pub fn forget(db: &Connection, uid: i64, request_id: &str) -> Result<()> {
     Ok(())
 }
 
+/// Removes every record of a UID. Only a fault does so.
+pub(crate) fn forget_all_of(db: &Connection, uid: i64) -> Result<()> {
+    db.prepare_cached("DELETE FROM executions WHERE uid = ?")?.execute([uid])?;
+    Ok(())
+}
+
+/// Removes all but the newest records of a UID. Only a fault does so.
+pub(crate) fn forget_all_but(db: &Connection, uid: i64, kept: i64) -> Result<()> {
+    let sql = "DELETE FROM executions WHERE uid = ?1 AND rowid NOT IN
+               (SELECT rowid FROM executions WHERE uid = ?1 ORDER BY rowid DESC LIMIT ?2)";
+    db.prepare_cached(sql)?.execute([uid, kept])?;
+    Ok(())
+}
+
+/// Whether another UID has used a request_id. Only a fault wants to know.
+pub(crate) fn is_used_by_another(db: &Connection, uid: i64, request_id: &str) -> Result<bool> {
+    let sql = "SELECT 1 FROM executions WHERE uid <> ? AND request_id = ?";
+    Ok(db.prepare_cached(sql)?.query_row(params![uid, request_id], |_| Ok(())).optional()?.is_some())
+}
+
 /// Removes what is past its retention. Of an operation the name is kept for a while (§5: RESULT_EXPIRED).
 ///
 /// # Errors

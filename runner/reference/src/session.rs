@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::limits::{MAX_SESSIONS_OF_UID, SESSION_TTL_MS};
 use crate::lock;
 use crate::provider::{Call, Provider};
+use crate::record;
 use crate::switches::{Fault, Leeway};
 use cetp_vectors::bundle::{Bundle, Value};
 use serde_json::json;
@@ -209,6 +210,9 @@ impl Call<'_> {
             }
             _ => available.and(offer),
         };
+        if self.broken(Fault::NegotiationForgets) {
+            self.query(|db| record::forget_all_of(db, self.caller.uid))?;
+        }
         let (token, session) = self.open_session(version, capabilities)?;
         let about = self.provider.setup.application.about();
         let mut data = json!({
@@ -222,7 +226,8 @@ impl Call<'_> {
         // A clock that no calendar can express has no expires_at, which is optional.
         // Nor does a session without an end.
         if session.expires_ms < i64::MAX
-            && let Ok(expires) = jiff::Timestamp::from_millisecond(session.expires_ms) {
+            && let Ok(expires) = jiff::Timestamp::from_millisecond(session.expires_ms)
+        {
             data["expires_at"] = json!(expires.to_string());
         }
         Ok(Bundle::new().with(key::STATUS, Value::string("success")).with(key::DATA, Value::string(data.to_string())))
@@ -292,6 +297,12 @@ impl Call<'_> {
         if !session.take_place(places) {
             if self.leeway(Leeway::RateLimited) {
                 return refuse(Code::RateLimited, "Too many calls at a time.");
+            }
+            if self.leeway(Leeway::UnavailableAboveLimit) {
+                return refuse(Code::Unavailable, "Too many calls at a time.");
+            }
+            if self.broken(Fault::SurplusConflict) {
+                return refuse(Code::Conflict, "Too many calls at a time.");
             }
             self.wait(&mut || session.take_place(places))?;
         }

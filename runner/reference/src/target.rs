@@ -14,7 +14,7 @@ use crate::provider::{CrashPoint, Exception, Provider, Setup};
 use crate::schedule::{Free, Round, Schedule};
 use crate::session::{Capabilities, Capability};
 use crate::store::Store;
-use crate::switches::Switches;
+use crate::switches::{Fault, Switches};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use cetp_vectors::bundle::{Bundle, Value};
 use serde_json::{Value as Json, json};
@@ -336,7 +336,7 @@ impl ProviderTarget {
         if !self.present(schedule)?.decide(params.question()?, decision)? {
             return Err(no_question());
         }
-        Ok(json!({ "activity_finished": true }))
+        Ok(json!({ "activity_finished": !self.setup.switches.broken(Fault::ActivityStays) }))
     }
 
     fn scopes(&self, params: Params<'_>) -> Result<Json, VerbError> {

@@ -74,12 +74,42 @@ pub(crate) fn tools(switches: &Switches, tools: &mut Vec<Json>) {
         shape(switches, tool);
     }
     for (fault, name, pointer, value) in [
-        (Fault::SchemaOfDraft4, "fixture_transfer", "/input_schema/properties/amount", json!({ "type": "integer", "minimum": 0, "exclusiveMinimum": true })),
-        (Fault::DialectOfDraft4, "fixture_transfer", "/input_schema/properties/amount", json!({ "type": "integer", "exclusiveMinimum": 0 })),
-        (Fault::SchemaOfTuples, "fixture_echo", "/output_schema/properties/value", json!({ "type": "array", "items": [{ "type": "integer" }] })),
-        (Fault::SchemaRefersToFile, "fixture_echo", "/input_schema/properties/value", json!({ "anyOf": [{ "type": "array", "items": { "$ref": "common.json#/value" } }, true] })),
-        (Fault::SchemaRefersToNothing, "fixture_append", "/output_schema/properties/entry", json!({ "$ref": "#/$defs/entry" })),
-        (Fault::SchemaDynamicRefOutside, "fixture_echo", "/input_schema/properties/value", json!({ "not": { "$dynamicRef": "https://schemas.example.com/value.json#value" } })),
+        (
+            Fault::SchemaOfDraft4,
+            "fixture_transfer",
+            "/input_schema/properties/amount",
+            json!({ "type": "integer", "minimum": 0, "exclusiveMinimum": true }),
+        ),
+        (
+            Fault::DialectOfDraft4,
+            "fixture_transfer",
+            "/input_schema/properties/amount",
+            json!({ "type": "integer", "exclusiveMinimum": 0 }),
+        ),
+        (
+            Fault::SchemaOfTuples,
+            "fixture_echo",
+            "/output_schema/properties/value",
+            json!({ "type": "array", "items": [{ "type": "integer" }] }),
+        ),
+        (
+            Fault::SchemaRefersToFile,
+            "fixture_echo",
+            "/input_schema/properties/value",
+            json!({ "anyOf": [{ "type": "array", "items": { "$ref": "common.json#/value" } }, true] }),
+        ),
+        (
+            Fault::SchemaRefersToNothing,
+            "fixture_append",
+            "/output_schema/properties/entry",
+            json!({ "$ref": "#/$defs/entry" }),
+        ),
+        (
+            Fault::SchemaDynamicRefOutside,
+            "fixture_echo",
+            "/input_schema/properties/value",
+            json!({ "not": { "$dynamicRef": "https://schemas.example.com/value.json#value" } }),
+        ),
         (Fault::EffectWrite, "fixture_append", "/annotations/effect", json!("write")),
         (Fault::RiskMedium, "fixture_append", "/annotations/risk", json!("medium")),
         (Fault::ConfirmationUser, "fixture_transfer", "/annotations/confirmation", json!("user")),
@@ -163,7 +193,8 @@ fn of_session(sent: &Bundle) -> String {
 pub(super) fn reply(call: &Call<'_>, method: &str, sent: &Bundle, bundle: &mut Bundle) {
     let of_process = format!("p{}", call.provider.life());
     let turn = |list: &mut Json| {
-        if let Some(list) = list.as_array_mut().filter(|list| call.leeway(Leeway::ToolsInAnyOrder) && !list.is_empty()) {
+        if let Some(list) = list.as_array_mut().filter(|list| call.leeway(Leeway::ToolsInAnyOrder) && !list.is_empty())
+        {
             let by = usize::from_str_radix(&of_session(sent), 16).unwrap_or_default() % list.len();
             list.rotate_left(by);
         }

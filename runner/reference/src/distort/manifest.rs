@@ -47,8 +47,14 @@ pub(crate) fn manifest(switches: &Switches, v1: bool, manifest: &mut Json) {
     }
     if switches.leeway(Leeway::ManifestHasMore) {
         let others = [
-            ("services", json!({ "name": "org.cetp.reference.Sync", "exported": true, "actions": [], "meta_data": {} })),
-            ("providers", json!({ "name": "org.cetp.reference.Files", "authority": "org.cetp.reference.files", "exported": false, "permission": null })),
+            (
+                "services",
+                json!({ "name": "org.cetp.reference.Sync", "exported": true, "actions": [], "meta_data": {} }),
+            ),
+            (
+                "providers",
+                json!({ "name": "org.cetp.reference.Files", "authority": "org.cetp.reference.files", "exported": false, "permission": null }),
+            ),
         ];
         for (list, other) in others {
             if let Some(list) = manifest[list].as_array_mut() {

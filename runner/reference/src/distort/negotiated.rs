@@ -154,4 +154,3 @@ fn unknown_names(sent: &Bundle) -> Vec<String> {
     let known = |name: &String| Capability::ALL.iter().any(|known| known.name() == name);
     names(sent).into_iter().filter(|name| !known(name)).collect()
 }
-

@@ -161,9 +161,11 @@ impl Read<'_, '_> {
             None if self.broken(Fault::V1ReadByToken) && self.get(key::SESSION_TOKEN).is_some() => Some(2),
             Some(Value::Int(version)) if self.broken(Fault::VersionAsByte) => Some(version & 0xff),
             Some(Value::Int(3..)) if self.broken(Fault::VersionAtLeast2) => Some(2),
-            Some(
-                Value::Long(2) | Value::Short(2) | Value::Byte(2) | Value::Double(2.0) | Value::Float(2.0),
-            ) if self.broken(Fault::VersionOfAnyType) => Some(2),
+            Some(Value::Long(2) | Value::Short(2) | Value::Byte(2) | Value::Double(2.0) | Value::Float(2.0))
+                if self.broken(Fault::VersionOfAnyType) =>
+            {
+                Some(2)
+            }
             Some(Value::String(text)) if text.as_str() == Some("2") && self.broken(Fault::VersionOfAnyType) => Some(2),
             _ => None,
         };
@@ -367,9 +369,7 @@ pub(super) fn codes(call: &Call<'_>, method: &str, sent: &Bundle, bundle: &mut B
         {
             Code::ToolNotFound
         }
-        Code::InvalidRequest
-            if execute && (mistyped(key::ARGS) || too_long) && leeway(Leeway::BadArgsInvalidArgs) =>
-        {
+        Code::InvalidRequest if execute && (mistyped(key::ARGS) || too_long) && leeway(Leeway::BadArgsInvalidArgs) => {
             Code::InvalidArgs
         }
         _ => return,
