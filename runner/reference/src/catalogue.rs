@@ -75,8 +75,9 @@ impl Catalogue {
     ) -> Result<Catalogue> {
         let described = application.tools(edition);
         let tools: Vec<Tool> = described.iter().map(Tool::compile).collect::<Result<_>>()?;
+        let hidden_listed = switches.broken(Fault::HiddenListed);
         let shown = |keep: &dyn Fn(&Tool) -> bool| -> Vec<Json> {
-            let pairs = tools.iter().zip(&described).filter(|(tool, _)| !tool.hidden && keep(tool));
+            let pairs = tools.iter().zip(&described).filter(|(tool, _)| (!tool.hidden || hidden_listed) && keep(tool));
             pairs.map(|(_, described)| described.descriptor.clone()).collect()
         };
         let without_async = switches.leeway(Leeway::JobHiddenWithoutAsync);

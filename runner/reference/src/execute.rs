@@ -17,6 +17,7 @@ use crate::catalogue::{Catalogue, Tool};
 use crate::confirm::{Consent, Ticket};
 use crate::envelope::{self, Code, Refusal, key, refuse};
 use crate::error::{Error, Result};
+use crate::faults;
 use crate::limits::{MAX_ARGS_LEVEL, MAX_REQUEST_BYTES, POLL_AFTER_MS};
 use crate::lock;
 use crate::provider::{Call, CrashPoint, Key, Provider};
@@ -117,13 +118,14 @@ impl Call<'_> {
         let x = Execution {
             session,
             tool,
-            uid: self.caller.uid,
+            uid: self.caller_now().uid,
             request_id,
             deadline_ms,
             args_text,
             args_sha256: Sha256::digest(args_text).into(),
             resume_token,
         };
+        faults::audit_entry(self, &x)?;
         if tool.writes { self.write(&x, trail) } else { self.read(&x, trail) }
     }
 
@@ -166,6 +168,9 @@ impl Call<'_> {
 
     fn read(&self, x: &Execution<'_>, trail: &mut Trail) -> Result<Bundle> {
         let missing = self.missing_scopes(x.tool)?;
+        if !missing.is_empty() && self.broken(Fault::MissingScopeReduces) {
+            return self.present(x.session, x.echo(), &faults::reduced(x.tool));
+        }
         let args = self.arguments(x.tool, x.request_id, x.args_text)?;
         if !self.leeway(Leeway::ReadsIgnoreDeadline) {
             self.check_deadline(x)?;
@@ -181,12 +186,22 @@ impl Call<'_> {
         }
         self.point("read.before")?;
         // Not deduplicated (§6): computed again each time.
-        let value = self.query(|db| self.provider.perform(db, x.tool, x.work(&args)))?;
+        let compute = || self.query(|db| self.provider.perform(db, x.tool, x.work(&args)));
+        let value = self.coalesced(x.tool, compute)?;
+        if self.accepts_read(x, &value) {
+            return Ok(accepted(x, &random_name("op_")?));
+        }
         self.present(x.session, x.echo(), &value)
     }
 
     fn write(&self, x: &Execution<'_>, trail: &mut Trail) -> Result<Bundle> {
-        let missing = self.missing_scopes(x.tool)?;
+        if let Some(reply) = self.pretended(x)? {
+            return Ok(reply);
+        }
+        let missing = match x.resume_token {
+            Some(_) if self.broken(Fault::ConfirmedSkipsScopes) => Vec::new(),
+            _ => self.missing_scopes(x.tool)?,
+        };
         let (args, claim) = loop {
             if self.leeway(Leeway::DeadlineFirst) {
                 self.check_deadline(x)?;
@@ -243,6 +258,7 @@ impl Call<'_> {
         self.provider.crash_point(CrashPoint::AfterCommit, &x.tool.name)?;
         self.point("effect.after")?;
         drop(claim);
+        self.doubled(x)?;
         self.present(x.session, x.echo(), &value)
     }
 
@@ -277,7 +293,7 @@ impl Call<'_> {
             uid = record::any_uid_of(db, x.request_id)?.unwrap_or(uid);
         }
         let Some(record) = record::find(db, uid, x.request_id)? else { return Ok(Seen::Nothing) };
-        if record.is_expired(self.now_ms()) {
+        if record.is_expired(self.now_ms()) || self.runs_again(&record) {
             return Ok(Seen::Nothing);
         }
         // The record is bound to the tool and to the args bytes.
@@ -324,11 +340,12 @@ impl Call<'_> {
         let now_ms = self.now_ms();
         let purge = self.provider.purge_is_due(now_ms);
         self.transaction(|db| {
-            if purge {
+            if purge && !self.leeway(Leeway::OperationsKept) {
                 record::purge(db, now_ms)?;
             }
             match self.look(db, x)? {
                 Seen::Abandoned if abandoned => {}
+                Seen::Known(_) if operation.is_some() && self.broken(Fault::LoserNamesItsOwn) => {}
                 Seen::Nothing if !abandoned && self.spend_in(db, ticket)? => {
                     record::insert(db, &x.record(now_ms, operation.as_ref()))?;
                 }
@@ -376,12 +393,24 @@ impl Call<'_> {
             && self.can(x.session, Capability::AsyncOperations)
             && !(ended.is_some() && self.leeway(Leeway::RepeatGivesResult))
         {
-            return Ok(accepted(x, operation_id));
+            return match () {
+                () if ended.is_none() && self.broken(Fault::RepeatIsConflict) => {
+                    refuse(Code::Conflict, "This execution is under way.")
+                }
+                () if self.broken(Fault::RepeatGetsNewName) => Ok(accepted(x, &random_name("op_")?)),
+                () => Ok(accepted(x, operation_id)),
+            };
         }
         match ended {
             Some(Outcome::Value(value)) => self.present(x.session, x.echo(), &value),
             Some(Outcome::Error(refusal)) => Err(refusal.into()),
             Some(Outcome::Cancelled) => refuse(Code::Cancelled, "The operation was cancelled."),
+            None if self.leeway(Leeway::RepeatIsConflictWithoutAsync) => {
+                refuse(Code::Conflict, "This execution is under way.")
+            }
+            None if self.leeway(Leeway::RepeatIsUnavailableWithoutAsync) => {
+                refuse(Code::Unavailable, "This execution is under way.")
+            }
             // §2.3: a session that did not negotiate operations gets none.
             None => refuse(Code::UnsupportedCapability, "This execution goes on as an operation."),
         }
@@ -389,12 +418,17 @@ impl Call<'_> {
 
     /// §3.4: an operation is had only where async_operations was negotiated; elsewhere such a tool is synchronous.
     fn runs_in_background(&self, x: &Execution<'_>) -> bool {
-        x.tool.may_run_in_background && self.can(x.session, Capability::AsyncOperations)
+        let may = x.tool.may_run_in_background || self.broken(Fault::SyncToolAccepted);
+        may && (self.can(x.session, Capability::AsyncOperations)
+            || (x.tool.may_run_in_background && self.broken(Fault::JobAcceptedWithoutAsync)))
     }
 
     fn check_background(&self, x: &Execution<'_>) -> Result<()> {
         if !x.tool.may_run_in_background || self.can(x.session, Capability::AsyncOperations) {
             return Ok(());
+        }
+        if self.broken(Fault::JobFailsWithoutAsync) {
+            return refuse(Code::InternalError, "The tool failed.");
         }
         if self.leeway(Leeway::JobHiddenWithoutAsync) {
             return refuse(Code::ToolNotFound, "There is no such tool.");

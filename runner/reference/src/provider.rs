@@ -10,6 +10,7 @@ use crate::catalogue::Catalogue;
 use crate::distort;
 use crate::envelope::{self, Code, Refusal, key, refuse};
 use crate::error::{Error, Result};
+use crate::faults;
 use crate::limits::PURGE_EVERY_MS;
 use crate::lock;
 use crate::results::Files;
@@ -104,6 +105,7 @@ pub struct Provider {
     crashes: Mutex<Vec<(CrashPoint, String)>>,
     /// What faults remember; a conforming provider has no use for it.
     pub(crate) fault_memory: Mutex<HashSet<String>>,
+    pub(crate) faults: faults::Memory,
 }
 
 /// What a caller sees instead of a Bundle.
@@ -153,6 +155,7 @@ impl Provider {
             files: Mutex::default(),
             crashes: Mutex::default(),
             fault_memory: Mutex::default(),
+            faults: faults::Memory::default(),
         });
         provider.recover_operations(schedule)?;
         Ok(provider)
@@ -169,7 +172,8 @@ impl Provider {
         method: &str,
         extras: Option<&Bundle>,
     ) -> Result<Option<Bundle>, Exception> {
-        let call = Call { provider: self, schedule, caller };
+        let caller = self.caller_at_entry(caller, extras);
+        let call = Call { provider: self, schedule, caller: &caller };
         let reply = match call.spoken(method, extras) {
             Ok(Spoken::V1) => call.v1(method, extras),
             Ok(Spoken::V2) => call.v2(method, extras),

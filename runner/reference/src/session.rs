@@ -171,6 +171,7 @@ impl Call<'_> {
             _ if self.broken(Fault::CapabilitiesUnasked) => available,
             _ => available.and(offer),
         };
+        self.note_scopes()?;
         let (token, session) = self.open_session(version, capabilities)?;
         let about = self.provider.setup.application.about();
         let mut data = json!({
@@ -234,10 +235,19 @@ impl Call<'_> {
             return Err(again().into());
         }
         if !session.take_place() {
-            if self.leeway(Leeway::RateLimited) {
-                return refuse(Code::RateLimited, "Too many calls at a time.");
+            match () {
+                () if self.broken(Fault::OverloadIsInternalError) => {
+                    return refuse(Code::InternalError, "The call failed.");
+                }
+                () if self.leeway(Leeway::RateLimited) => {
+                    return refuse(Code::RateLimited, "Too many calls at a time.");
+                }
+                () if self.leeway(Leeway::OverloadUnavailable) => {
+                    return refuse(Code::Unavailable, "Too many calls at a time.");
+                }
+                () if self.enters_overloaded(extras) => drop(session.running.fetch_add(1, Ordering::SeqCst)),
+                () => self.wait(&mut || session.take_place())?,
             }
-            self.wait(&mut || session.take_place())?;
         }
         let entered = Entered { session, provider: self.provider };
         self.point("session.entered")?;
