@@ -106,7 +106,7 @@ impl Catalogue {
 }
 
 impl Listing {
-    fn new(mut tools: Vec<Json>, switches: &Switches) -> Listing {
+    pub(crate) fn new(mut tools: Vec<Json>, switches: &Switches) -> Listing {
         let revision = if switches.broken(Fault::RevisionConstant) {
             "tools-1".to_owned()
         } else {

@@ -8,6 +8,7 @@ use crate::envelope;
 use crate::error::Result;
 use crate::provider::Call;
 use crate::session::{Capability, Session};
+use crate::switches::Leeway;
 use cetp_vectors::bundle::Bundle;
 use serde_json::json;
 
@@ -34,6 +35,10 @@ impl Call<'_> {
         } else {
             &catalogue.listing_without_async
         };
+        if self.leeway(Leeway::ToolsWithoutScopeHidden) {
+            let shown = self.without_hidden(&catalogue, listing)?;
+            return Ok(envelope::success(envelope::echo(extras), shown.data));
+        }
         Ok(envelope::success(envelope::echo(extras), listing.data.clone()))
     }
 }

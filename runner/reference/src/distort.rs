@@ -47,6 +47,9 @@ fn operations(switches: &Switches, method: &str, bundle: &mut Bundle) {
     let has = |key: &str, text: &str| bundle.string(key) == Some(text);
     let (accepted, success) = (has(key::STATUS, "accepted"), has(key::STATUS, "success"));
     let expired = has(key::ERROR_CODE, "RESULT_EXPIRED");
+    if accepted && switches.broken(Fault::AcceptedCalledSuccess) {
+        bundle.0.insert(key::STATUS.to_owned(), Value::string("success"));
+    }
     if accepted && switches.broken(Fault::AcceptedWithoutEcho) {
         bundle.0.remove(key::REQUEST_ID);
     }

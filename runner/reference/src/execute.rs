@@ -114,6 +114,9 @@ impl Call<'_> {
         let catalogue = self.provider.catalogue();
         let tool = self.find_tool(&catalogue, envelope::string(extras, key::TOOL_NAME)?)?;
         trail.tool = Some(tool.name.clone());
+        if self.hides(tool)? {
+            return refuse(Code::ToolNotFound, "There is no such tool.");
+        }
         let args_text = self.args_text(extras)?;
         let x = Execution {
             session,
@@ -202,6 +205,9 @@ impl Call<'_> {
             Some(_) if self.broken(Fault::ConfirmedSkipsScopes) => Vec::new(),
             _ => self.missing_scopes(x.tool)?,
         };
+        if !missing.is_empty() {
+            self.acts_before_scopes(x)?;
+        }
         let (args, claim) = loop {
             if self.leeway(Leeway::DeadlineFirst) {
                 self.check_deadline(x)?;
@@ -252,6 +258,7 @@ impl Call<'_> {
                 self.provider.run_in_background(self.schedule, operation_id)?;
                 self.await_crash(x, operation_id)?;
             }
+            self.provider.note(Fault::OperationOfSession, &format!("{operation_id} {}", x.session.number));
             return Ok(accepted(x, operation_id));
         }
         let value = self.effect(x, &args)?;

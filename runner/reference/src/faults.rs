@@ -1,8 +1,8 @@
-//! What faults remember and compute, apart from the protocol's own code. A conforming provider has no use for any of it.
+//! What faults and leeways remember and compute, apart from the protocol's own code. A conforming provider has no use for any of it.
 
 use crate::authorize;
 use crate::caller::Caller;
-use crate::catalogue::Tool;
+use crate::catalogue::{Catalogue, Listing, Tool};
 use crate::envelope::{self, Code, Refusal};
 use crate::error::Result;
 use crate::execute::Execution;
@@ -11,7 +11,7 @@ use crate::lock;
 use crate::operations::Method;
 use crate::provider::{Call, Provider};
 use crate::record::{self, Outcome, Record, State};
-use crate::session::Capability;
+use crate::session::{Capability, Session};
 use crate::switches::{Fault, Leeway, Switches};
 use cetp_vectors::bundle::{Bundle, Value};
 use rusqlite::{Connection, params};
@@ -120,6 +120,28 @@ impl Call<'_> {
     }
 }
 
+impl Call<'_> {
+    /// Whether a tool is hidden from this caller, as it lacks a scope of it. The fixture promises that fixture_secret asks
+    /// for its scope.
+    pub(crate) fn hides(&self, tool: &Tool) -> Result<bool> {
+        let hides = self.leeway(Leeway::ToolsWithoutScopeHidden) && tool.name != "fixture_secret";
+        Ok(hides && !self.missing_scopes(tool)?.is_empty())
+    }
+
+    /// What is listed for this caller, where tools are hidden from it.
+    pub(crate) fn without_hidden(&self, catalogue: &Catalogue, listing: &Listing) -> Result<Listing> {
+        let data: Json = serde_json::from_str(&listing.data)?;
+        let mut shown = Vec::new();
+        for listed in data["tools"].as_array().into_iter().flatten() {
+            match listed["name"].as_str().and_then(|name| catalogue.find(name)) {
+                Some(tool) if self.hides(tool)? => {}
+                _ => shown.push(listed.clone()),
+            }
+        }
+        Ok(Listing::new(shown, &self.provider.setup.switches))
+    }
+}
+
 /// What a read gives to a caller that may not have its value.
 pub(crate) fn reduced(tool: &Tool) -> String {
     let value = match tool.name.as_str() {
@@ -194,6 +216,26 @@ impl Call<'_> {
         })
     }
 
+    /// Refuses an operation that another session started.
+    pub(crate) fn check_session_of(&self, session: &Session, record: &Record) -> Result<()> {
+        let id = record.operation_id.as_deref().unwrap_or_default();
+        let started = self.provider.noted(Fault::OperationOfSession, &format!("{id} {}", session.number));
+        if self.broken(Fault::OperationOfSession) && !started {
+            return envelope::refuse(Code::InvalidRequest, "There is no such operation.");
+        }
+        Ok(())
+    }
+
+    /// Has the effect of a call that is about to be refused.
+    pub(crate) fn acts_before_scopes(&self, x: &Execution<'_>) -> Result<()> {
+        if !self.broken(Fault::ScopeCheckedLate) {
+            return Ok(());
+        }
+        let args = self.arguments(x.tool, x.request_id, x.args_text)?;
+        self.transaction(|db| self.provider.perform(db, x.tool, x.work(&args)))?;
+        Ok(())
+    }
+
     /// Whether the record of a finished operation does not keep a repeat from executing.
     pub(crate) fn runs_again(&self, record: &Record) -> bool {
         record.operation_id.is_some()
@@ -221,6 +263,9 @@ impl Provider {
             () if self.broken(Fault::ReservationsInMemory) => "DELETE FROM executions",
             () if self.broken(Fault::OperationsForgotten) => {
                 "DELETE FROM executions WHERE operation_id IS NOT NULL AND state <> 'ended'"
+            }
+            () if self.broken(Fault::EndedForgotten) => {
+                "UPDATE executions SET state = 'expired' WHERE operation_id IS NOT NULL AND state = 'ended'"
             }
             () if self.broken(Fault::FailedRunsAgain) => {
                 "UPDATE executions SET state = 'queued', outcome = NULL, value = NULL, held = 0
@@ -373,6 +418,9 @@ impl Call<'_> {
 pub(crate) fn audit_event(switches: &Switches, provider_uid: i64, event: &mut Json) {
     if switches.broken(Fault::AuditWithoutCaller) {
         event["caller_uid"] = json!(provider_uid);
+    }
+    if switches.broken(Fault::AuditWithoutRequest) {
+        event["request_id"] = Json::Null;
     }
     if switches.broken(Fault::AuditWithoutEnd) {
         event["result"] = json!("called");

@@ -61,6 +61,7 @@ impl Call<'_> {
         let request_id = envelope::request_id(extras)?;
         self.point("poll.before")?;
         let record = self.query(|db| self.operation(db, request_id, extras, Method::Poll))?;
+        self.check_session_of(session, &record)?;
         if self.provider.cancels_late(&record)? {
             let data = json!({ "operation_id": record.operation_id, "state": "cancellation_requested" });
             return Ok(envelope::success(envelope::echo(extras), data.to_string()));
@@ -181,6 +182,7 @@ impl Call<'_> {
         };
         let other_request = self.takes_other_request(db, method, request_id)?;
         let foreign = found.as_ref().is_some_and(|record| record.uid != self.caller.uid);
+        let own = found.is_some() && !foreign;
         let of_caller = |record: &Record| {
             (record.request_id == request_id || other_request)
                 && (record.uid == self.caller.uid || self.takes_other_uid(method, record))
@@ -189,7 +191,7 @@ impl Call<'_> {
             let code = match () {
                 () if foreign && self.broken(Fault::ForeignOperationDenied) => Code::PermissionDenied,
                 () if self.leeway(Leeway::UnknownOperationExpired) => Code::ResultExpired,
-                () if self.leeway(Leeway::UnknownOperationDenied) => Code::PermissionDenied,
+                () if !own && self.leeway(Leeway::UnknownOperationDenied) => Code::PermissionDenied,
                 () => Code::InvalidRequest,
             };
             return refuse(code, "There is no such operation.");

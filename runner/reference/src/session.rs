@@ -88,7 +88,7 @@ impl FromIterator<Capability> for Capabilities {
 #[derive(Debug)]
 pub struct Session {
     /// In the order in which they were opened.
-    number: u64,
+    pub(crate) number: u64,
     /// The UID that negotiated.
     pub uid: i64,
     /// The selected version.

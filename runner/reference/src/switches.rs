@@ -65,6 +65,8 @@ registry! {
             "Missing scopes are not noticed.";
         AdminHoldsAll "admin_holds_all" "CETP2-3.4-08"
             "Whoever holds fixture.admin holds every scope.";
+        ScopeCheckedLate "scope_checked_late" "CETP2-3.4-08"
+            "Whether a scope is missing is noticed after the effect.";
         MissingScopeReduces "missing_scope_reduces" "CETP2-3.4-08"
             "A read whose scope is missing succeeds with an empty value.";
         JobAcceptedWithoutAsync "job_accepted_without_async" "CETP2-3.4-05"
@@ -117,6 +119,8 @@ registry! {
             "accepted has no request_id.";
         AcceptedVersionIsLong "accepted_version_is_long" "CETP2-4.4-01"
             "protocol_version of accepted is a Long.";
+        AcceptedCalledSuccess "accepted_called_success" "CETP2-4.4-01"
+            "An accepted execution is answered with status=success.";
         StateInUppercase "state_in_uppercase" "CETP2-4.4-02"
             "get_operation writes the state in uppercase.";
         QueuedIsPending "queued_is_pending" "CETP2-4.4-02"
@@ -157,6 +161,8 @@ registry! {
             "An operation is kept for half of the idempotency window.";
         FewOperationsKept "few_operations_kept" "CETP2-4.4-09"
             "Only the last 64 operations are kept.";
+        OperationOfSession "operation_of_session" "CETP2-4.4-09"
+            "An operation is found in the session only that started it.";
         ExpiredIsEmptySuccess "expired_is_empty_success" "CETP2-5-12"
             "get_operation of an expired operation succeeds with nothing in it.";
         ExpiredIsInternalError "expired_is_internal_error" "CETP2-5-12"
@@ -175,6 +181,8 @@ registry! {
             "A committed operation that is asked to cancel is shown as cancelled until it has succeeded.";
         CancelAfterEnd "cancel_after_end" "CETP2-4.4-13"
             "An operation that has ended becomes cancelled when it is asked to.";
+        EndedForgotten "ended_forgotten_at_restart" "CETP2-4.4-13"
+            "How operations ended is lost when the process ends.";
         LateFailureWins "late_failure_wins" "CETP2-4.4-13"
             "A failure that is noticed late takes the place of a success.";
         FailedRunsAgain "failed_runs_again_at_restart" "CETP2-4.4-13"
@@ -303,6 +311,8 @@ registry! {
             "Audit events say of every call that it was made, and not how it ended.";
         AuditWithoutCaller "audit_without_caller" "CETP2-7.2-04"
             "Audit events name the provider's own UID.";
+        AuditWithoutRequest "audit_without_request" "CETP2-7.2-04"
+            "Audit events have no request_id.";
         OverloadIsInternalError "overload_is_internal_error" "CETP2-6-12"
             "Above max_concurrent_requests the answer is INTERNAL_ERROR.";
         OverloadPretends "overload_pretends" "CETP2-6-12"
@@ -360,7 +370,7 @@ registry! {
         UnknownOperationExpired "unknown_operation_expired" "CETP2-4.4-16"
             "An operation that is not found is RESULT_EXPIRED, whatever the reason.";
         UnknownOperationDenied "unknown_operation_denied" "CETP2-4.4-08"
-            "An operation that is not found is PERMISSION_DENIED, whatever the reason.";
+            "An operation that is not the caller's is PERMISSION_DENIED, also one that never existed.";
         NullMembers "null_members" "CETP2-4.4-03"
             "What a state does not have is null in it.";
         BareStates "bare_states" "CETP2-4.4-02"
