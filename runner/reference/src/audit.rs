@@ -2,8 +2,10 @@
 
 use crate::envelope::{self, key};
 use crate::error::{Error, Result};
+use crate::faults;
 use crate::provider::{Call, Provider};
 use crate::record::{Outcome, Record};
+use crate::switches::Fault;
 use cetp_vectors::bundle::Bundle;
 use rusqlite::{Connection, params};
 use serde_json::{Value as Json, json};
@@ -33,6 +35,10 @@ impl Call<'_> {
             }
             Err(_) => return Ok(()),
         };
+        if reply.is_err() && self.broken(Fault::AuditForgetsRefusals) {
+            return Ok(());
+        }
+        let result = &faults::audit_result(self, extras, result);
         let request_id = envelope::request_id(extras).ok();
         self.query(|db| write(db, self.caller.uid, trail.tool.as_deref(), request_id, decision, result))
     }
@@ -79,7 +85,10 @@ impl Provider {
                     "result": row.get::<_, String>(4)?,
                 }))
             })?;
-            Ok(events.collect::<rusqlite::Result<_>>()?)
+            let mut events = events.collect::<rusqlite::Result<Vec<Json>>>()?;
+            let own_uid = self.setup.application.about().uid;
+            events.iter_mut().for_each(|event| faults::audit_event(&self.setup.switches, own_uid, event));
+            Ok(events)
         })
     }
 }

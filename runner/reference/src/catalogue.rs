@@ -79,8 +79,9 @@ impl Catalogue {
     ) -> Result<Catalogue> {
         let described = application.tools(edition);
         let tools: Vec<Tool> = described.iter().map(Tool::compile).collect::<Result<_>>()?;
+        let hidden_listed = switches.broken(Fault::HiddenListed);
         let shown = |keep: &dyn Fn(&Tool) -> bool| -> Vec<Json> {
-            let pairs = tools.iter().zip(&described).filter(|(tool, _)| !tool.hidden && keep(tool));
+            let pairs = tools.iter().zip(&described).filter(|(tool, _)| (!tool.hidden || hidden_listed) && keep(tool));
             pairs.map(|(_, described)| described.descriptor.clone()).collect()
         };
         let without_async = switches.leeway(Leeway::JobHiddenWithoutAsync);
@@ -113,7 +114,7 @@ impl Catalogue {
 }
 
 impl Listing {
-    fn new(mut tools: Vec<Json>, switches: &Switches) -> Listing {
+    pub(crate) fn new(mut tools: Vec<Json>, switches: &Switches) -> Listing {
         distort::with_leeway(switches, &mut tools);
         let revision = distort::revision(switches, &tools)
             .unwrap_or_else(|| format!("tools-{}", &hex(&Sha256::digest(json!(tools).to_string()))[..16]));

@@ -37,6 +37,10 @@ impl Call<'_> {
         } else {
             &catalogue.listing_without_async
         };
+        if self.leeway(Leeway::ToolsWithoutScopeHidden) {
+            let shown = self.without_hidden(&catalogue, listing)?;
+            return Ok(envelope::success(envelope::echo(extras), shown.data));
+        }
         Ok(envelope::success(envelope::echo(extras), listing.data.clone()))
     }
 

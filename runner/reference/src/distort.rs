@@ -14,7 +14,7 @@ pub(crate) use manifest::manifest;
 pub(crate) use negotiated::{offer, token};
 pub(crate) use request::{has_unknown_key, read, size};
 
-use crate::envelope::{Code, Refusal, is_uuid, key};
+use crate::envelope::{self, Code, Refusal, is_uuid, key};
 use crate::provider::{Call, Exception};
 use crate::switches::{Fault, Leeway, Switches};
 use cetp_vectors::bundle::{Access, Bundle, Value};
@@ -60,6 +60,8 @@ pub(crate) fn reply(
             }
         });
     }
+    operations(switches, method, &mut bundle);
+    files(switches, &mut bundle);
     let unknown = bundle.string(key::ERROR_CODE) == Some(Code::MethodNotFound.name());
     if unknown && switches.broken(Fault::UnknownMethodNull) {
         return Ok(None);
@@ -157,10 +159,122 @@ fn errors(switches: &Switches, bundle: &mut Bundle) {
     }
 }
 
+fn operations(switches: &Switches, method: &str, bundle: &mut Bundle) {
+    let has = |key: &str, text: &str| bundle.string(key) == Some(text);
+    let (accepted, success) = (has(key::STATUS, "accepted"), has(key::STATUS, "success"));
+    let expired = has(key::ERROR_CODE, "RESULT_EXPIRED");
+    if accepted && switches.broken(Fault::AcceptedCalledSuccess) {
+        bundle.0.insert(key::STATUS.to_owned(), Value::string("success"));
+    }
+    if accepted && switches.broken(Fault::AcceptedWithoutEcho) {
+        bundle.0.remove(key::REQUEST_ID);
+    }
+    if accepted && switches.broken(Fault::AcceptedVersionIsLong) {
+        bundle.0.insert(key::PROTOCOL_VERSION.to_owned(), Value::Long(2));
+    }
+    if expired && switches.broken(Fault::ExpiredIsInternalError) {
+        bundle.0.insert(key::ERROR_CODE.to_owned(), Value::string("INTERNAL_ERROR"));
+    }
+    if expired && switches.broken(Fault::ExpiredIsEmptySuccess) {
+        *bundle = envelope::success(bundle.get(key::REQUEST_ID).cloned(), "{}".to_owned());
+    }
+    if accepted {
+        edit_data(bundle, &|data| {
+            if switches.broken(Fault::AcceptedWithoutPollAfter) {
+                remove(data, "poll_after_ms");
+            }
+            if switches.broken(Fault::AcceptedIdIsNumber) {
+                data["operation_id"] = json!(7);
+            }
+        });
+    }
+    if success && method == "get_operation" {
+        edit_data(bundle, &|data| polled(switches, data));
+    }
+    if success && method == "cancel_operation" {
+        edit_data(bundle, &|data| {
+            if switches.broken(Fault::CancelSaysCancelled) {
+                data["state"] = json!("cancelled");
+            }
+            if switches.broken(Fault::CancelReplyIsBare) {
+                remove(data, "state");
+            }
+        });
+    }
+}
+
+fn polled(switches: &Switches, data: &mut Json) {
+    let state = data["state"].as_str().unwrap_or_default().to_owned();
+    if switches.broken(Fault::ProgressIsText) && data["progress"].is_object() {
+        data["progress"] = json!("half done");
+    }
+    if switches.leeway(Leeway::BareStates) {
+        remove(data, "progress");
+        remove(data, "poll_after_ms");
+    }
+    if switches.broken(Fault::PollWithoutOperationId) {
+        remove(data, "operation_id");
+    }
+    if switches.broken(Fault::ResultIsBareValue) && data["result"]["kind"] == "inline" {
+        data["result"] = data["result"]["value"].take();
+    }
+    if switches.broken(Fault::ResultBesideState) && data["result"].is_object() {
+        let result = data["result"].take();
+        for (name, value) in result.as_object().into_iter().flatten() {
+            data[name] = value.clone();
+        }
+        remove(data, "result");
+    }
+    if state == "failed" && switches.broken(Fault::FailedErrorIsText) {
+        data["error"] = data["error"]["error_message"].take();
+    }
+    if state == "failed" && switches.broken(Fault::FailedWithoutRetryable) {
+        remove(&mut data["error"], "retryable");
+    }
+    if state == "failed" && switches.broken(Fault::FailedCarriesResult) {
+        data["result"] = json!({ "kind": "inline", "value": {} });
+    }
+    if switches.leeway(Leeway::NullMembers) {
+        for name in ["result", "error", "progress", "poll_after_ms"] {
+            if data[name].is_null() {
+                data[name] = Json::Null;
+            }
+        }
+    }
+    if switches.broken(Fault::QueuedIsPending) && state == "queued" {
+        data["state"] = json!("pending");
+    }
+    if switches.broken(Fault::StateInUppercase) {
+        data["state"] = json!(state.to_ascii_uppercase());
+    }
+}
+
+fn files(switches: &Switches, bundle: &mut Bundle) {
+    if bundle.get(key::RESULT_FD).is_none() {
+        return;
+    }
+    edit_data(bundle, &|data| {
+        let envelope = if data["result"].is_object() { &mut data["result"] } else { data };
+        if switches.broken(Fault::MediaTypeOctets) {
+            envelope["media_type"] = json!("application/octet-stream");
+        }
+        if switches.broken(Fault::SizeIsText) {
+            envelope["size_bytes"] = json!(envelope["size_bytes"].to_string());
+        }
+    });
+    if switches.broken(Fault::FileWithoutDescriptor) {
+        bundle.0.remove(key::RESULT_FD);
+    }
+}
+
 fn edit_data(bundle: &mut Bundle, edit: &dyn Fn(&mut Json)) {
     let data = bundle.string(key::DATA).and_then(|data| serde_json::from_str::<Json>(data).ok());
     if let Some(mut data) = data {
+        let before = data.clone();
         edit(&mut data);
+        if data == before {
+            return;
+        }
         bundle.0.insert(key::DATA.to_owned(), Value::string(data.to_string()));
     }
 }

@@ -18,6 +18,7 @@ use crate::confirm::{Consent, Ticket};
 use crate::distort;
 use crate::envelope::{self, Code, Refusal, key, refuse};
 use crate::error::{Error, Result};
+use crate::faults;
 use crate::limits::{MAX_ARGS_LEVEL, POLL_AFTER_MS};
 use crate::lock;
 use crate::provider::{Call, CrashPoint, Key, Provider};
@@ -118,11 +119,14 @@ impl Call<'_> {
         self.check_args_of_hidden(&catalogue, name, extras)?;
         let tool = self.find_tool(&catalogue, name)?;
         trail.tool = Some(tool.name.clone());
+        if self.hides(tool)? {
+            return refuse(Code::ToolNotFound, "There is no such tool.");
+        }
         let args_text = self.args_text(extras)?;
         let x = Execution {
             session,
             tool,
-            uid: self.caller.uid,
+            uid: self.caller_now().uid,
             request_id,
             deadline_ms,
             args_text,
@@ -132,6 +136,7 @@ impl Call<'_> {
             says_confirmed: self.broken(Fault::ConfirmedExtraBelieved)
                 && envelope::get(extras, "confirmed") == Some(&Value::Bool(true)),
         };
+        faults::audit_entry(self, &x)?;
         if tool.writes { self.write(&x, trail) } else { self.read(&x, trail) }
     }
 
@@ -188,6 +193,9 @@ impl Call<'_> {
 
     fn read(&self, x: &Execution<'_>, trail: &mut Trail) -> Result<Bundle> {
         let missing = self.missing_scopes(x.tool)?;
+        if !missing.is_empty() && self.broken(Fault::MissingScopeReduces) {
+            return self.present(x.session, x.echo(), &faults::reduced(x.tool));
+        }
         let args = self.arguments(x.tool, x.request_id, x.args_text)?;
         if !self.leeway(Leeway::ReadsIgnoreDeadline) {
             self.check_deadline(x)?;
@@ -207,16 +215,31 @@ impl Call<'_> {
         let remembered = lock(&self.provider.read_memory).get(&asked).cloned();
         let value = match remembered {
             Some(value) => value,
-            None => self.query(|db| self.provider.perform(db, x.tool, x.work(&args)))?,
+            None => {
+                let compute = || self.query(|db| self.provider.perform(db, x.tool, x.work(&args)));
+                self.coalesced(x.tool, compute)?
+            }
         };
         if self.leeway(Leeway::ReadsRepeated) {
             lock(&self.provider.read_memory).insert(asked, value.clone());
+        }
+        if self.accepts_read(x, &value) {
+            return Ok(accepted(x, &random_name("op_")?));
         }
         self.present(x.session, x.echo(), &value)
     }
 
     fn write(&self, x: &Execution<'_>, trail: &mut Trail) -> Result<Bundle> {
-        let missing = self.missing_scopes(x.tool)?;
+        if let Some(reply) = self.pretended(x)? {
+            return Ok(reply);
+        }
+        let missing = match x.resume_token {
+            Some(_) if self.broken(Fault::ConfirmedSkipsScopes) => Vec::new(),
+            _ => self.missing_scopes(x.tool)?,
+        };
+        if !missing.is_empty() {
+            self.acts_before_scopes(x)?;
+        }
         let (args, claim, abandoned) = loop {
             if self.leeway(Leeway::DeadlineFirst) {
                 self.check_deadline(x)?;
@@ -280,6 +303,7 @@ impl Call<'_> {
                 self.provider.run_in_background(self.schedule, operation_id)?;
                 self.await_crash(x, operation_id)?;
             }
+            self.provider.note(Fault::OperationOfSession, &format!("{operation_id} {}", x.session.number));
             return Ok(accepted(x, operation_id));
         }
         let value = self.effect(x, &args, abandoned)?;
@@ -289,6 +313,7 @@ impl Call<'_> {
         self.provider.crash_point(CrashPoint::AfterCommit, &x.tool.name)?;
         self.point("effect.after")?;
         drop(claim);
+        self.doubled(x)?;
         self.present(x.session, x.echo(), &value)
     }
 
@@ -338,7 +363,7 @@ impl Call<'_> {
             uid = record::any_uid_of(db, x.request_id)?.unwrap_or(uid);
         }
         let Some(record) = record::find(db, uid, x.request_id)? else { return Ok(Seen::Nothing) };
-        if record.is_expired(self.now_ms()) || self.is_forgotten(&record) {
+        if record.is_expired(self.now_ms()) || self.is_forgotten(&record) || self.runs_again(&record) {
             return Ok(Seen::Nothing);
         }
         // The record is bound to the tool and to the args bytes.
@@ -389,11 +414,12 @@ impl Call<'_> {
         let now_ms = self.now_ms();
         let purge = self.provider.purge_is_due(now_ms);
         self.transaction(|db| {
-            if purge {
+            if purge && !self.leeway(Leeway::OperationsKept) {
                 record::purge(db, now_ms)?;
             }
             match self.look(db, x)? {
                 Seen::Abandoned if abandoned => {}
+                Seen::Known(_) if operation.is_some() && self.broken(Fault::LoserNamesItsOwn) => {}
                 Seen::Nothing if !abandoned && self.spend_in(db, ticket)? => {
                     record::insert(db, &x.record(now_ms, operation.as_ref()))?;
                 }
@@ -456,12 +482,24 @@ impl Call<'_> {
             && self.can(x.session, Capability::AsyncOperations)
             && !(ended.is_some() && self.leeway(Leeway::RepeatGivesResult))
         {
-            return Ok(accepted(x, operation_id));
+            return match () {
+                () if ended.is_none() && self.broken(Fault::OperationRepeatIsConflict) => {
+                    refuse(Code::Conflict, "This execution is under way.")
+                }
+                () if self.broken(Fault::RepeatGetsNewName) => Ok(accepted(x, &random_name("op_")?)),
+                () => Ok(accepted(x, operation_id)),
+            };
         }
         match ended {
             Some(Outcome::Value(value)) => self.present(x.session, x.echo(), &value),
             Some(Outcome::Error(refusal)) => Err(refusal.into()),
             Some(Outcome::Cancelled) => refuse(Code::Cancelled, "The operation was cancelled."),
+            None if self.leeway(Leeway::RepeatIsConflictWithoutAsync) => {
+                refuse(Code::Conflict, "This execution is under way.")
+            }
+            None if self.leeway(Leeway::RepeatIsUnavailableWithoutAsync) => {
+                refuse(Code::Unavailable, "This execution is under way.")
+            }
             // §2.3: a session that did not negotiate operations gets none.
             None => refuse(Code::UnsupportedCapability, "This execution goes on as an operation."),
         }
@@ -469,13 +507,19 @@ impl Call<'_> {
 
     /// §3.4: an operation is had only where async_operations was negotiated; elsewhere such a tool is synchronous.
     fn runs_in_background(&self, x: &Execution<'_>, held: bool) -> bool {
-        let unasked = self.broken(Fault::AcceptedUnasked) || (held && self.broken(Fault::HeldJobAcceptedUnasked));
-        x.tool.may_run_in_background && (self.can(x.session, Capability::AsyncOperations) || unasked)
+        let may = x.tool.may_run_in_background || self.broken(Fault::SyncToolAccepted);
+        let unasked = self.broken(Fault::AcceptedUnasked)
+            || (held && self.broken(Fault::HeldJobAcceptedUnasked))
+            || self.broken(Fault::JobAcceptedWithoutAsync);
+        may && (self.can(x.session, Capability::AsyncOperations) || (x.tool.may_run_in_background && unasked))
     }
 
     fn check_background(&self, x: &Execution<'_>) -> Result<()> {
         if !x.tool.may_run_in_background || self.can(x.session, Capability::AsyncOperations) {
             return Ok(());
+        }
+        if self.broken(Fault::JobFailsWithoutAsync) {
+            return refuse(Code::InternalError, "The tool failed.");
         }
         if self.leeway(Leeway::JobHiddenWithoutAsync) {
             return refuse(Code::ToolNotFound, "There is no such tool.");

@@ -51,6 +51,7 @@ mod distort;
 pub mod envelope;
 pub mod error;
 pub mod execute;
+mod faults;
 pub mod fixture;
 pub mod limits;
 pub mod operations;

@@ -8,12 +8,13 @@ use crate::application::Work;
 use crate::audit;
 use crate::envelope::{self, Code, Refusal, key, refuse};
 use crate::error::{Error, Result};
+use crate::faults;
 use crate::limits::POLL_AFTER_MS;
 use crate::provider::{Call, CrashPoint, Provider};
 use crate::record::{self, Outcome, Record, State};
 use crate::schedule::Schedule;
 use crate::session::Session;
-use crate::switches::Fault;
+use crate::switches::{Fault, Leeway};
 use cetp_vectors::bundle::Bundle;
 use rusqlite::Connection;
 use serde_json::json;
@@ -33,6 +34,15 @@ pub enum Step {
     Fail,
 }
 
+/// Which method asks for an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    /// `get_operation`.
+    Poll,
+    /// `cancel_operation`.
+    Cancel,
+}
+
 /// What became of moving an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moved {
@@ -50,7 +60,12 @@ impl Call<'_> {
         envelope::deadline(extras)?;
         let request_id = envelope::request_id(extras)?;
         self.point("poll.before")?;
-        let record = self.query(|db| self.operation(db, request_id, extras))?;
+        let record = self.query(|db| self.operation(db, request_id, extras, Method::Poll))?;
+        self.check_session_of(session, &record)?;
+        if self.provider.cancels_late(&record)? {
+            let data = json!({ "operation_id": record.operation_id, "state": "cancellation_requested" });
+            return Ok(envelope::success(envelope::echo(extras), data.to_string()));
+        }
         let id = record.operation_id.unwrap_or_default();
         let state = |state: &str| json!({ "operation_id": id, "state": state });
         let waiting = |state: &str, progress| json!({ "operation_id": id, "state": state, "progress": progress, "poll_after_ms": POLL_AFTER_MS });
@@ -58,9 +73,15 @@ impl Call<'_> {
             (State::Queued, _) => {
                 (waiting("queued", json!({ "current": 0, "total": 1, "message": "Waiting" })).to_string(), None)
             }
+            (State::Committed, _) if self.provider.noted(Fault::CommittedShownCancelled, &id) => {
+                (state("cancelled").to_string(), None)
+            }
             (State::Ended, Some(Outcome::Value(value))) => {
                 let wrap = |result: &str| format!(r#"{{"operation_id":"{id}","state":"succeeded","result":{result}}}"#);
-                self.carry(session, &value, &wrap)?
+                self.carry_operation(session, &value, &wrap)?
+            }
+            (State::Ended, Some(Outcome::Error(refusal))) if self.broken(Fault::FailedPollIsError) => {
+                return Err(refusal.into());
             }
             (State::Ended, Some(Outcome::Error(refusal))) => {
                 let mut data = state("failed");
@@ -76,6 +97,9 @@ impl Call<'_> {
                 (waiting("running", progress).to_string(), None)
             }
         };
+        if record.state == State::Ended {
+            self.provider.note(Fault::ResultReadOnce, &id);
+        }
         let mut reply = envelope::success(envelope::echo(extras), data);
         if let Some(fd) = result_fd {
             reply = reply.with(key::RESULT_FD, fd);
@@ -89,37 +113,98 @@ impl Call<'_> {
         envelope::deadline(extras)?;
         let request_id = envelope::request_id(extras)?;
         self.point("cancel.before")?;
-        let record = self.transaction(|db| {
-            let record = self.operation(db, request_id, extras)?;
-            let without_effect = matches!(record.state, State::Queued | State::Running)
-                || (record.state == State::Committed && self.broken(Fault::CancelAfterCommit));
-            // Cancelling again is answered as the first time: the reply may have been lost.
-            let again = matches!(record.outcome, Some(Outcome::Cancelled));
-            if !without_effect && !again {
-                return refuse(Code::Conflict, "The operation can no longer be cancelled.");
-            }
-            if without_effect {
-                self.provider.end(db, &record, &Outcome::Cancelled)?;
-            }
-            Ok(record)
-        })?;
+        let look = |db: &Connection| self.operation(db, request_id, extras, Method::Cancel);
+        let record = if self.broken(Fault::CancelChecksFirst) {
+            let record = self.query(look)?;
+            self.point("cancel.decided")?;
+            self.transaction(|db| self.cancel_in(db, &record))?;
+            record
+        } else {
+            self.transaction(|db| {
+                let record = look(db)?;
+                self.cancel_in(db, &record)?;
+                Ok(record)
+            })?
+        };
         self.point("cancel.after")?;
-        let data = json!({ "operation_id": record.operation_id, "state": "cancellation_requested" });
+        let state = match &record.outcome {
+            Some(outcome) if record.state == State::Ended && self.leeway(Leeway::EndedCancelTellsState) => {
+                outcome.name()
+            }
+            _ => "cancellation_requested",
+        };
+        let data = json!({ "operation_id": record.operation_id, "state": state });
         Ok(envelope::success(envelope::echo(extras), data.to_string()))
+    }
+
+    /// Cancels what has had no effect.
+    fn cancel_in(&self, db: &Connection, record: &Record) -> Result<()> {
+        let id = record.operation_id.as_deref().unwrap_or_default();
+        let without_effect = matches!(record.state, State::Queued | State::Running)
+            || (record.state == State::Committed && self.broken(Fault::CancelAfterCommit))
+            || (record.state == State::Ended && self.broken(Fault::CancelAfterEnd));
+        // Cancelling again is answered as the first time: the reply may have been lost.
+        let again = matches!(record.outcome, Some(Outcome::Cancelled));
+        if without_effect && !again {
+            if record.state == State::Running {
+                self.provider.note(Fault::RunningCancelledYetRuns, id);
+            }
+            self.provider.note(Fault::CancelInMemory, id);
+            return match () {
+                () if self.broken(Fault::CancelInMemory) || self.leeway(Leeway::CancelIgnored) => Ok(()),
+                () if self.leeway(Leeway::CancelNoticedLate) => {
+                    record::settle(db, record.uid, &record.request_id, record.state, &Outcome::Cancelled)
+                }
+                () => self.provider.end(db, record, &Outcome::Cancelled),
+            };
+        }
+        self.provider.note(Fault::CommittedShownCancelled, id);
+        let taken = match record.state {
+            State::Ended => self.leeway(Leeway::EndedCancelTellsState) || self.leeway(Leeway::EndedCancelRequested),
+            State::Committed => {
+                self.leeway(Leeway::CommittedCancelTaken) || self.broken(Fault::CommittedShownCancelled)
+            }
+            _ => false,
+        };
+        if again || taken {
+            return Ok(());
+        }
+        refuse(Code::Conflict, "The operation can no longer be cancelled.")
     }
 
     /// The operation that a request names. One of another UID, one of another execution and one that never existed are
     /// answered alike, so that the answer tells nothing (§4.1, §4.4).
-    fn operation(&self, db: &Connection, request_id: &str, extras: &Bundle) -> Result<Record> {
+    fn operation(&self, db: &Connection, request_id: &str, extras: &Bundle, method: Method) -> Result<Record> {
         let operation_id = envelope::string(extras, key::OPERATION_ID)?;
+        let found = match self.broken(Fault::OperationIdAsPattern) {
+            true => record::find_operation_like(db, operation_id)?,
+            false => record::find_operation(db, operation_id)?,
+        };
+        let other_request = self.takes_other_request(db, method, request_id)?;
+        let foreign = found.as_ref().is_some_and(|record| record.uid != self.caller.uid);
+        let own = found.is_some() && !foreign;
         let of_caller = |record: &Record| {
-            record.request_id == request_id && (record.uid == self.caller.uid || self.broken(Fault::OperationOfAnyUid))
+            (record.request_id == request_id || other_request)
+                && (record.uid == self.caller.uid || self.takes_other_uid(method, record))
         };
-        let Some(record) = record::find_operation(db, operation_id)?.filter(of_caller) else {
-            return refuse(Code::InvalidRequest, "There is no such operation.");
+        let Some(mut record) = found.filter(of_caller).or_else(|| self.invented(method, operation_id)) else {
+            let code = match () {
+                () if foreign && self.broken(Fault::ForeignOperationDenied) => Code::PermissionDenied,
+                () if self.leeway(Leeway::UnknownOperationExpired) => Code::ResultExpired,
+                () if !own && self.leeway(Leeway::UnknownOperationDenied) => Code::PermissionDenied,
+                () => Code::InvalidRequest,
+            };
+            return refuse(code, "There is no such operation.");
         };
-        if record.is_expired(self.now_ms()) {
+        let kept = record.state != State::Expired && self.leeway(Leeway::OperationsKept);
+        if (record.is_expired(self.now_ms()) && !kept) || self.is_kept_too_short(db, &record)? {
             return refuse(Code::ResultExpired, "The operation and its result are no longer kept.");
+        }
+        if self.provider.noted(Fault::CancelInMemory, operation_id) {
+            (record.state, record.outcome) = (State::Ended, Some(Outcome::Cancelled));
+        }
+        if record.state == State::Queued && self.leeway(Leeway::BareStates) {
+            record.state = State::Running;
         }
         Ok(record)
     }
@@ -147,7 +232,16 @@ impl Provider {
     /// The process died, or the store fails.
     pub fn move_operation(&self, schedule: &dyn Schedule, operation_id: &str, step: Step) -> Result<Moved> {
         self.point(schedule, "operation.move")?;
-        let moved = match self.transaction(|db| self.move_in(db, operation_id, step)) {
+        let mut early = None;
+        if self.broken(Fault::CommitChecksFirst) {
+            early = self.query(|db| record::find_operation(db, operation_id))?;
+            self.point(schedule, "operation.decided")?;
+        }
+        let look = |db: &Connection| match &early {
+            Some(record) => Ok(Some(record.clone())),
+            None => record::find_operation(db, operation_id),
+        };
+        let moved = match self.transaction(|db| self.move_in(db, look(db)?, step)) {
             // The tool failed and the transaction was rolled back: there is no effect, and that is how it ends.
             Err(Error::Refused(refusal)) => self.transaction(|db| {
                 match record::find_operation(db, operation_id)? {
@@ -172,13 +266,28 @@ impl Provider {
         })
     }
 
-    fn move_in(&self, db: &Connection, operation_id: &str, step: Step) -> Result<Moves> {
-        let Some(record) = record::find_operation(db, operation_id)? else { return Ok(Moves::Unknown) };
+    fn move_in(&self, db: &Connection, record: Option<Record>, step: Step) -> Result<Moves> {
+        let Some(record) = record else { return Ok(Moves::Unknown) };
+        let id = record.operation_id.as_deref().unwrap_or_default();
+        if self.noted(Fault::CancelInMemory, id) {
+            return Ok(Moves::WithoutEffect);
+        }
         match (record.state, step) {
             (State::Ended, Step::Commit | Step::Succeed)
-                if record.outcome == Some(Outcome::Cancelled) && self.broken(Fault::CancelledYetRuns) =>
+                if record.outcome == Some(Outcome::Cancelled)
+                    && (self.broken(Fault::CancelledYetRuns) || self.noted(Fault::RunningCancelledYetRuns, id)) =>
             {
                 self.effect_of(db, &record)?;
+            }
+            (State::Ended, Step::Fail)
+                if matches!(record.outcome, Some(Outcome::Value(_))) && self.broken(Fault::LateFailureWins) =>
+            {
+                let refusal = Refusal::new(Code::Conflict, "The work could not be done.");
+                self.end(db, &record, &Outcome::Error(refusal))?;
+            }
+            // It comes to its next step and notices that it was asked to cancel.
+            (State::Queued | State::Running, _) if record.outcome == Some(Outcome::Cancelled) => {
+                self.end(db, &record, &Outcome::Cancelled)?;
             }
             (State::Reserved | State::Ended | State::Expired, _) => {}
             (State::Queued | State::Running, Step::Run) => {
@@ -207,7 +316,7 @@ impl Provider {
         Ok(Moves::WithoutEffect)
     }
 
-    fn effect_of(&self, db: &Connection, record: &Record) -> Result<String> {
+    pub(crate) fn effect_of(&self, db: &Connection, record: &Record) -> Result<String> {
         let catalogue = self.catalogue();
         let tool = catalogue.find_hidden(&record.tool).ok_or_else(|| Error::lost("the operation's tool"))?;
         let args = record.args.as_deref().ok_or_else(|| Error::lost("the operation's args"))?;
@@ -215,7 +324,18 @@ impl Provider {
         self.perform(db, tool, Work { tool: &tool.name, request_id: &record.request_id, args: &args })
     }
 
-    fn end(&self, db: &Connection, record: &Record, outcome: &Outcome) -> Result<()> {
+    /// Whether an operation was asked to cancel and had not noticed; then it has ended now.
+    fn cancels_late(&self, record: &Record) -> Result<bool> {
+        let asked = |record: &Record| record.outcome == Some(Outcome::Cancelled) && record.state != State::Ended;
+        let Some(id) = record.operation_id.as_deref().filter(|_| asked(record)) else { return Ok(false) };
+        self.transaction(|db| match record::find_operation(db, id)?.filter(asked) {
+            Some(record) => self.end(db, &record, &Outcome::Cancelled),
+            None => Ok(()),
+        })?;
+        Ok(true)
+    }
+
+    pub(crate) fn end(&self, db: &Connection, record: &Record, outcome: &Outcome) -> Result<()> {
         record::settle(db, record.uid, &record.request_id, State::Ended, outcome)?;
         audit::operation_ended(db, record, outcome)
     }
@@ -231,13 +351,23 @@ impl Provider {
     /// what waits for somebody still waits. Synchronous executions that were left are taken up by their repetition.
     pub(crate) fn recover_operations(self: &Arc<Provider>, schedule: &dyn Schedule) -> Result<()> {
         self.query(|db| self.forget_with_the_process(db))?;
+        self.break_operations()?;
         for record in self.query(record::unfinished_operations)? {
             match &record.operation_id {
-                _ if record.state == State::Committed && self.broken(Fault::CommittedFails) => {
-                    let outcome = Outcome::Error(Refusal::new(Code::InternalError, "The process ended."));
-                    self.transaction(|db| self.end(db, &record, &outcome))?;
+                _ if record.outcome == Some(Outcome::Cancelled) => {
+                    self.transaction(|db| self.end(db, &record, &Outcome::Cancelled))?;
                 }
-                _ if record.state == State::Committed => self.transaction(|db| self.end_committed(db, &record))?,
+                _ if record.state == State::Committed => {
+                    self.transaction(|db| match self.recover_committed(db, &record)? {
+                        true => Ok(()),
+                        false => self.end_committed(db, &record),
+                    })?;
+                }
+                _ if self.setup.switches.leeway(Leeway::RestartFailsUnfinished)
+                    || self.broken(Fault::CommittedFails) =>
+                {
+                    self.transaction(|db| self.end(db, &record, &Outcome::Error(faults::interrupted())))?;
+                }
                 Some(operation_id) if !record.held => self.run_in_background(schedule, operation_id)?,
                 _ => {}
             }

@@ -10,6 +10,7 @@ use crate::catalogue::Catalogue;
 use crate::distort;
 use crate::envelope::{self, Code, Refusal, key, refuse};
 use crate::error::{Error, Result};
+use crate::faults;
 use crate::limits::{self, Negotiated, PURGE_EVERY_MS};
 use crate::lock;
 use crate::results::Files;
@@ -119,6 +120,7 @@ pub struct Provider {
     pub(crate) fault_memory: Mutex<HashSet<String>>,
     /// The values of reads by what was asked; only a leeway keeps them.
     pub(crate) read_memory: Mutex<HashMap<(Key, String, [u8; 32]), String>>,
+    pub(crate) faults: faults::Memory,
 }
 
 /// What a caller sees instead of a Bundle.
@@ -172,6 +174,7 @@ impl Provider {
             crashes: Mutex::default(),
             fault_memory: Mutex::default(),
             read_memory: Mutex::default(),
+            faults: faults::Memory::default(),
         });
         provider.recover_operations(schedule)?;
         Ok(provider)
@@ -188,7 +191,8 @@ impl Provider {
         method: &str,
         extras: Option<&Bundle>,
     ) -> Result<Option<Bundle>, Exception> {
-        let call = Call { provider: self, schedule, caller };
+        let caller = self.caller_at_entry(caller, extras);
+        let call = Call { provider: self, schedule, caller: &caller };
         let (sent_method, sent_extras) = (method, extras);
         let (method, extras) = distort::read(&call, method, extras);
         let (method, extras) = (method.as_ref(), extras.as_deref());

@@ -55,6 +55,17 @@ pub enum Outcome {
     Cancelled,
 }
 
+impl Outcome {
+    /// The state of an operation that ended so.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Outcome::Value(_) => "succeeded",
+            Outcome::Error(_) => "failed",
+            Outcome::Cancelled => "cancelled",
+        }
+    }
+}
+
 /// One execution with side effects.
 #[derive(Clone, Debug)]
 pub struct Record {
@@ -140,6 +151,11 @@ pub fn find(db: &Connection, uid: i64, request_id: &str) -> Result<Option<Record
 /// SQLite fails.
 pub fn find_operation(db: &Connection, operation_id: &str) -> Result<Option<Record>> {
     find_where(db, "operation_id = ?", [operation_id])
+}
+
+/// The record of an operation whose name matches an SQL pattern. Only a fault looks so.
+pub(crate) fn find_operation_like(db: &Connection, pattern: &str) -> Result<Option<Record>> {
+    find_where(db, "operation_id LIKE ?", [pattern])
 }
 
 /// The UID under which a request_id is recorded, whoever asks. Only a fault wants to know.

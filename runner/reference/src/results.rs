@@ -3,6 +3,7 @@
 use crate::catalogue::hex;
 use crate::envelope::{self, Code, key, refuse};
 use crate::error::Result;
+use crate::faults;
 use crate::limits::{MAX_FILE_RESULT_BYTES, MAX_READ_BYTES};
 use crate::lock;
 use crate::provider::{Call, Provider};
@@ -45,31 +46,68 @@ impl Call<'_> {
         value: &str,
         wrap: &dyn Fn(&str) -> String,
     ) -> Result<(String, Option<Value>)> {
-        let may_be_file = self.can(session, Capability::LargeResults);
-        let any_size = self.broken(Fault::InlineAboveLimit);
+        let switches = &self.provider.setup.switches;
+        let may_be_file = self.can(session, Capability::LargeResults) || self.broken(Fault::FileUnasked);
+        let (limit, any_size) = (faults::inline_limit(switches), self.broken(Fault::InlineAboveLimit));
         let prefers_file = may_be_file && self.leeway(Leeway::SmallResultsAsFile);
-        let most = self.limits().max_inline_result_bytes;
-        if (value.len() <= most || any_size) && !prefers_file {
-            let data = wrap(&format!(r#"{{"kind":"inline","value":{value}}}"#));
+        let length = |json: &str| faults::inline_length(switches, json);
+        let value_as_sent = faults::written(switches, value.to_owned());
+        if length(&value_as_sent) <= limit && !prefers_file {
+            let data = faults::written(switches, wrap(&format!(r#"{{"kind":"inline","value":{value}}}"#)));
             // What counts is the JSON that goes into the Bundle.
-            if data.len() <= most || any_size || self.leeway(Leeway::GreyZoneInline) {
+            let fits = length(&data) <= limit || any_size || self.broken(Fault::InlineLimitOffByOne);
+            if fits || self.leeway(Leeway::GreyZoneInline) {
                 return Ok((data, None));
             }
         }
-        if !may_be_file || value.len() > MAX_FILE_RESULT_BYTES {
-            return refuse(Code::ResultTooLarge, "The result is too large.");
+        let cap = match () {
+            () if self.broken(Fault::FileCapAt1MiB) => 1 << 20,
+            () if self.leeway(Leeway::FileCapAt8MiB) => 8 << 20,
+            () => MAX_FILE_RESULT_BYTES,
+        };
+        if !may_be_file || value.len() > cap {
+            if self.broken(Fault::TooLargeTruncated) {
+                return Ok((wrap(&format!(r#"{{"kind":"inline","value":{}}}"#, faults::truncated(value))), None));
+            }
+            let code =
+                if self.broken(Fault::TooLargeIsInternalError) { Code::InternalError } else { Code::ResultTooLarge };
+            return refuse(code, "The result is too large.");
         }
+        let inline = format!(r#"{{"kind":"inline","value":{value}}}"#);
+        let value = if self.broken(Fault::FileHoldsEnvelope) { &inline } else { value };
         let envelope = json!({
             "kind": "file",
             "media_type": "application/json",
-            "size_bytes": value.len(),
-            "sha256": hex(&Sha256::digest(value)),
+            "size_bytes": if self.broken(Fault::FileSizeInCharacters) { value.chars().count() } else { value.len() },
+            "sha256": hex(&Sha256::digest(if self.broken(Fault::DigestOfEnvelope) { &inline } else { value })),
         });
-        let id = random_name("fd-")?;
-        let file = File { content: value.as_bytes().to_vec(), at: 0 };
-        lock(&self.provider.files).0.insert(id.clone(), file);
+        let mut id = random_name("fd-")?;
+        let file = File { content: faults::file_content(switches, value), at: 0 };
+        let mut files = lock(&self.provider.files);
+        match files.0.iter().find(|(_, open)| open.content == file.content) {
+            Some((open, _)) if self.broken(Fault::FileShared) => id.clone_from(open),
+            _ => drop(files.0.insert(id.clone(), file)),
+        }
         // Read only: what the caller does with it cannot reach us.
         Ok((wrap(&envelope.to_string()), Some(Value::Fd { id, access: Some(Access::Read) })))
+    }
+}
+
+impl Call<'_> {
+    /// [`Call::carry`] for the result of an operation: the same rules (§4.5).
+    pub(crate) fn carry_operation(
+        &self,
+        session: &Session,
+        value: &str,
+        wrap: &dyn Fn(&str) -> String,
+    ) -> Result<(String, Option<Value>)> {
+        if self.broken(Fault::OperationResultAnySize) {
+            return Ok((wrap(&format!(r#"{{"kind":"inline","value":{value}}}"#)), None));
+        }
+        if value.len() > self.limits().max_inline_result_bytes && self.broken(Fault::OperationResultNeverFile) {
+            return refuse(Code::ResultTooLarge, "The result is too large.");
+        }
+        self.carry(session, value, wrap)
     }
 }
 
@@ -86,7 +124,10 @@ impl Provider {
 
     /// Closes a result file; it may be closed already.
     pub fn close_file(&self, id: &str) {
-        lock(&self.files).0.remove(id);
+        let closed = lock(&self.files).0.remove(id);
+        if closed.is_some() && self.broken(Fault::FilesCloseTogether) {
+            lock(&self.files).0.clear();
+        }
     }
 
     /// How many result files are open.

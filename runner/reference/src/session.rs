@@ -213,6 +213,7 @@ impl Call<'_> {
         if self.broken(Fault::NegotiationForgets) {
             self.query(|db| record::forget_all_of(db, self.caller.uid))?;
         }
+        self.note_scopes()?;
         let (token, session) = self.open_session(version, capabilities)?;
         let about = self.provider.setup.application.about();
         let mut data = json!({
@@ -295,16 +296,22 @@ impl Call<'_> {
         }
         let places = self.limits().max_concurrent_requests;
         if !session.take_place(places) {
-            if self.leeway(Leeway::RateLimited) {
-                return refuse(Code::RateLimited, "Too many calls at a time.");
+            match () {
+                () if self.broken(Fault::OverloadIsInternalError) => {
+                    return refuse(Code::InternalError, "The call failed.");
+                }
+                () if self.leeway(Leeway::RateLimited) => {
+                    return refuse(Code::RateLimited, "Too many calls at a time.");
+                }
+                () if self.broken(Fault::SurplusConflict) => {
+                    return refuse(Code::Conflict, "Too many calls at a time.");
+                }
+                () if self.leeway(Leeway::OverloadUnavailable) => {
+                    return refuse(Code::Unavailable, "Too many calls at a time.");
+                }
+                () if self.enters_overloaded(extras) => drop(session.running.fetch_add(1, Ordering::SeqCst)),
+                () => self.wait(&mut || session.take_place(places))?,
             }
-            if self.leeway(Leeway::UnavailableAboveLimit) {
-                return refuse(Code::Unavailable, "Too many calls at a time.");
-            }
-            if self.broken(Fault::SurplusConflict) {
-                return refuse(Code::Conflict, "Too many calls at a time.");
-            }
-            self.wait(&mut || session.take_place(places))?;
         }
         let entered = Entered { session, provider: self.provider };
         self.point("session.entered")?;

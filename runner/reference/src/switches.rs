@@ -63,8 +63,26 @@ registry! {
             "A risk above the static declaration does not lead to a confirmation.";
         AnyScopeSuffices "scopes_unchecked" "CETP2-3.4-08"
             "Missing scopes are not noticed.";
+        AdminHoldsAll "admin_holds_all" "CETP2-3.4-08"
+            "Whoever holds fixture.admin holds every scope.";
+        ScopeCheckedLate "scope_checked_late" "CETP2-3.4-08"
+            "Whether a scope is missing is noticed after the effect.";
+        MissingScopeReduces "missing_scope_reduces" "CETP2-3.4-08"
+            "A read whose scope is missing succeeds with an empty value.";
+        JobAcceptedWithoutAsync "job_accepted_without_async" "CETP2-3.4-05"
+            "A sync_or_async tool becomes an operation in any session.";
+        JobFailsWithoutAsync "job_fails_without_async" "CETP2-3.4-05"
+            "A sync_or_async tool is INTERNAL_ERROR where async_operations was not negotiated.";
+        SyncToolAccepted "sync_tool_accepted" "CETP2-3.4-09"
+            "Every tool with side effects becomes an operation where async_operations was negotiated.";
+        LargeReadAccepted "large_read_accepted" "CETP2-3.4-09"
+            "A read with a result above the inline limit is answered with an operation where there can be one and no file.";
         ScopesRemembered "scopes_remembered" "CETP2-7.2-02"
             "Scopes are checked at a UID's first call of a tool and then taken as given.";
+        ScopesOfSession "scopes_of_session" "CETP2-7.2-02"
+            "The scopes of a UID are those that it held when it last negotiated.";
+        ConfirmedSkipsScopes "confirmed_skips_scopes" "CETP2-7.2-02"
+            "A call that comes back with a resume token is not asked for its scopes again.";
         SizeInCharacters "size_in_characters" "CETP2-4.1-04"
             "The length of args is counted in characters.";
         DeadlineIgnored "deadline_ignored" "CETP2-4.1-10"
@@ -87,8 +105,152 @@ registry! {
             "A cancelled operation still commits its effect when its turn comes.";
         ReservationsInMemory "reservations_in_memory" "CETP2-4.4-10"
             "Records of executions are lost when the process ends.";
+        PollWithAnyRequestId "poll_with_any_request_id" "CETP2-4.1-08"
+            "get_operation does not look at request_id.";
+        CancelWithAnyRequestId "cancel_with_any_request_id" "CETP2-4.1-08"
+            "cancel_operation does not look at request_id.";
+        AnyOwnRequestId "operation_of_any_own_request" "CETP2-4.1-08"
+            "An operation is found with the request_id of any execution of the same caller.";
+        AcceptedWithoutPollAfter "accepted_without_poll_after" "CETP2-4.4-01"
+            "accepted has no poll_after_ms.";
+        AcceptedIdIsNumber "accepted_id_is_number" "CETP2-4.4-01"
+            "operation_id in accepted is a number.";
+        AcceptedWithoutEcho "accepted_without_echo" "CETP2-4.4-01"
+            "accepted has no request_id.";
+        AcceptedVersionIsLong "accepted_version_is_long" "CETP2-4.4-01"
+            "protocol_version of accepted is a Long.";
+        AcceptedCalledSuccess "accepted_called_success" "CETP2-4.4-01"
+            "An accepted execution is answered with status=success.";
+        StateInUppercase "state_in_uppercase" "CETP2-4.4-02"
+            "get_operation writes the state in uppercase.";
+        QueuedIsPending "queued_is_pending" "CETP2-4.4-02"
+            "An operation that has not begun is called pending.";
+        PollWithoutOperationId "poll_without_operation_id" "CETP2-4.4-02"
+            "get_operation does not name the operation.";
+        FailedPollIsError "poll_of_failed_is_error" "CETP2-4.4-02"
+            "get_operation of a failed operation answers with the operation's error instead of its state.";
+        ResultIsBareValue "result_is_bare_value" "CETP2-4.4-03"
+            "result of a succeeded operation is the value without the envelope.";
+        ResultBesideState "result_beside_state" "CETP2-4.4-03"
+            "kind and value lie beside the state instead of in result.";
+        FailedErrorIsText "failed_error_is_text" "CETP2-4.4-03"
+            "error of a failed operation is its message.";
+        FailedWithoutRetryable "failed_without_retryable" "CETP2-4.4-03"
+            "error of a failed operation has no retryable.";
+        FailedCarriesResult "failed_carries_result" "CETP2-4.4-03"
+            "A failed operation carries a result beside its error.";
+        ProgressIsText "progress_is_text" "CETP2-4.4-04"
+            "progress is a text.";
+        CancelSaysCancelled "cancel_says_cancelled" "CETP2-4.4-06"
+            "cancel_operation answers with the state cancelled.";
+        CancelReplyIsBare "cancel_reply_is_bare" "CETP2-4.4-06"
+            "cancel_operation answers without a state.";
+        PollOfAnyUid "poll_of_any_uid" "CETP2-4.4-08"
+            "Another UID can read an operation.";
+        EndedOperationOfAnyUid "ended_operation_of_any_uid" "CETP2-4.4-08"
+            "Another UID can read an operation that has ended.";
+        CancelOfAnyUid "cancel_of_any_uid" "CETP2-4.4-08"
+            "Another UID can cancel an operation.";
+        ForeignOperationDenied "foreign_operation_denied" "CETP2-4.4-08"
+            "An operation of another UID is PERMISSION_DENIED, one that never existed is not.";
+        ResultReadOnce "operation_read_once" "CETP2-4.4-09"
+            "An operation is forgotten when its end has been told.";
+        WindowInMilliseconds "operation_window_in_ms" "CETP2-4.4-09"
+            "An operation is kept for as many milliseconds as it should be seconds.";
+        WindowHalved "operation_kept_half" "CETP2-4.4-09"
+            "An operation is kept for half of the idempotency window.";
+        FewOperationsKept "few_operations_kept" "CETP2-4.4-09"
+            "Only the last 64 operations are kept.";
+        OperationOfSession "operation_of_session" "CETP2-4.4-09"
+            "An operation is found in the session only that started it.";
+        ExpiredIsEmptySuccess "expired_is_empty_success" "CETP2-5-12"
+            "get_operation of an expired operation succeeds with nothing in it.";
+        ExpiredIsInternalError "expired_is_internal_error" "CETP2-5-12"
+            "get_operation of an expired operation is INTERNAL_ERROR.";
+        OperationsForgotten "operations_forgotten_at_restart" "CETP2-4.4-10"
+            "Operations that have not ended are forgotten when the process ends.";
+        CommittedRunsAgain "committed_runs_again" "CETP2-4.4-10"
+            "An operation whose effect was committed runs again after a restart.";
+        CommittedFails "committed_fails_at_restart" "CETP2-4.4-10"
+            "After a restart every operation that had not ended has failed, also one whose effect was committed.";
+        RunningCancelledYetRuns "running_cancelled_yet_runs" "CETP2-4.4-11"
+            "An operation that was cancelled after it began still commits its effect.";
+        CancelInMemory "cancel_in_memory" "CETP2-4.4-11"
+            "That an operation was cancelled is lost when the process ends, and it goes on.";
+        CommittedShownCancelled "committed_shown_cancelled" "CETP2-4.4-12"
+            "A committed operation that is asked to cancel is shown as cancelled until it has succeeded.";
+        CancelAfterEnd "cancel_after_end" "CETP2-4.4-13"
+            "An operation that has ended becomes cancelled when it is asked to.";
+        EndedForgotten "ended_forgotten_at_restart" "CETP2-4.4-13"
+            "How operations ended is lost when the process ends.";
+        LateFailureWins "late_failure_wins" "CETP2-4.4-13"
+            "A failure that is noticed late takes the place of a success.";
+        FailedRunsAgain "failed_runs_again_at_restart" "CETP2-4.4-13"
+            "An operation that failed runs again after a restart.";
+        OperationRepeatIsConflict "operation_repeat_is_conflict" "CETP2-4.4-14"
+            "Repeating an accepted execution that is under way is CONFLICT.";
+        RepeatGetsNewName "repeat_gets_new_name" "CETP2-4.4-14"
+            "Repeating an accepted execution gives another operation_id.";
+        RepeatRunsFailed "repeat_runs_failed" "CETP2-4.4-14"
+            "Repeating an accepted execution that failed executes again.";
+        RepeatRunsCancelled "repeat_runs_cancelled" "CETP2-4.4-14"
+            "Repeating an accepted execution that was cancelled executes again.";
+        LoserNamesItsOwn "loser_names_its_own" "CETP2-4.4-14"
+            "Of identical requests at the same time each is told an operation of its own.";
+        UnknownOperationQueued "unknown_operation_queued" "CETP2-4.4-16"
+            "An operation that never existed is queued.";
+        UnknownOperationCancelled "unknown_operation_cancelled" "CETP2-4.4-16"
+            "Cancelling an operation that never existed succeeds.";
+        OperationIdAsPattern "operation_id_as_pattern" "CETP2-4.4-16"
+            "operation_id is looked up as an SQL pattern.";
+        CancelChecksFirst "cancel_checks_first" "CETP2-4.4-18"
+            "cancel_operation looks at the state and then cancels, in two transactions.";
+        CommitChecksFirst "commit_checks_first" "CETP2-4.4-11"
+            "An operation looks whether it was cancelled and then has its effect, in two transactions.";
         InlineAboveLimit "inline_above_limit" "CETP2-4.5-01"
             "A result above the inline limit is put into the Bundle.";
+        InlineLimitInCharacters "inline_limit_in_characters" "CETP2-4.5-01"
+            "The inline limit is counted in characters.";
+        InlineLimitOffByOne "inline_limit_off_by_one" "CETP2-4.5-01"
+            "A value of one byte above the inline limit is put into the Bundle.";
+        InlineLimitBeforeEscaping "inline_limit_before_escaping" "CETP2-4.5-01"
+            "The inline limit is counted before quotation marks are escaped.";
+        InlineLimitInUtf16 "inline_limit_in_utf16_bytes" "CETP2-4.5-02"
+            "The inline limit is counted in bytes of UTF-16.";
+        InlineOnly64K "inline_only_64k" "CETP2-4.5-02"
+            "Inline is what has at most 64 KiB, whatever was negotiated.";
+        TooLargeIsInternalError "too_large_is_internal_error" "CETP2-4.5-03"
+            "A result that is too large is INTERNAL_ERROR.";
+        TooLargeTruncated "too_large_truncated" "CETP2-4.5-03"
+            "A result that is too large is cut short.";
+        FileUnasked "file_unasked" "CETP2-4.5-03"
+            "A large result comes as a file in any session.";
+        MediaTypeOctets "media_type_octets" "CETP2-4.5-04"
+            "media_type of a file is application/octet-stream.";
+        SizeIsText "size_is_text" "CETP2-4.5-04"
+            "size_bytes is a text.";
+        FileWithoutDescriptor "file_without_descriptor" "CETP2-4.5-04"
+            "A file result has no result_fd.";
+        FileSizeInCharacters "file_size_in_characters" "CETP2-4.5-06"
+            "size_bytes counts characters.";
+        DigestOfEnvelope "digest_of_envelope" "CETP2-4.5-06"
+            "sha256 is that of the inline envelope, not of the file.";
+        FileHoldsEnvelope "file_holds_envelope" "CETP2-4.5-06"
+            "The file holds the inline envelope instead of the value.";
+        FileCutAt1MiB "file_cut_at_1_mib" "CETP2-4.5-06"
+            "A file ends after 1 MiB.";
+        FileEndsInNewline "file_ends_in_newline" "CETP2-4.5-06"
+            "A file ends in a newline that size_bytes and sha256 do not count.";
+        FileShared "file_shared" "CETP2-4.5-06"
+            "Equal results share one open file and its position.";
+        FilesCloseTogether "files_close_together" "CETP2-4.5-06"
+            "Closing one result closes all.";
+        OperationResultAnySize "operation_result_any_size" "CETP2-4.5-13"
+            "The result of an operation is inline, whatever its size.";
+        OperationResultNeverFile "operation_result_never_file" "CETP2-4.5-13"
+            "A large result of an operation is RESULT_TOO_LARGE also with large_results.";
+        FileCapAt1MiB "file_cap_at_1_mib" "CETP2-4.5-14"
+            "A result above 1 MiB is RESULT_TOO_LARGE also with large_results.";
         DigestInUppercase "digest_in_uppercase" "CETP2-4.5-04"
             "sha256 is written in uppercase.";
         FileWritable "file_writable" "CETP2-4.5-05"
@@ -123,8 +285,42 @@ registry! {
             "A reservation of a process that died is never taken over: UNAVAILABLE for ever.";
         FirstPackageOnly "first_package_only" "CETP2-7.1-02"
             "Only the first package of a UID is considered.";
+        AnyPackageSuffices "any_package_suffices" "CETP2-7.1-05"
+            "A grant to any one package of the UID holds for all of them.";
         CertificateIgnored "certificate_ignored" "CETP2-7.1-03"
             "A grant holds under another signing certificate.";
+        IdentityRemembered "identity_remembered" "CETP2-7.1-03"
+            "Packages and certificates of a UID are looked up at its first call and then taken as given.";
+        GrantNeverExpires "grant_never_expires" "CETP2-7.1-04"
+            "The validity of a grant is not looked at.";
+        RotationBackwards "rotation_backwards" "CETP2-7.1-05"
+            "A grant to a rotated certificate holds for the certificate that it replaced.";
+        CallerFromExtras "caller_from_extras" "CETP2-7.1-01"
+            "A calling_uid in extras is believed.";
+        CallerLookedAtLate "caller_looked_at_late" "CETP2-7.1-01"
+            "The caller is who called last when it is needed, not who made this call.";
+        HiddenListed "hidden_listed" "CETP2-7.2-01"
+            "list_tools shows hidden tools.";
+        AuditHoldsArgs "audit_holds_args" "CETP2-7.2-04"
+            "Audit events hold the arguments.";
+        AuditHoldsBadArgs "audit_holds_bad_args" "CETP2-7.2-04"
+            "Audit events of INVALID_ARGS hold the arguments.";
+        AuditForgetsRefusals "audit_forgets_refusals" "CETP2-7.2-04"
+            "Nothing is written down of a call that is refused.";
+        AuditWithoutEnd "audit_without_end" "CETP2-7.2-04"
+            "Audit events say of every call that it was made, and not how it ended.";
+        AuditWithoutCaller "audit_without_caller" "CETP2-7.2-04"
+            "Audit events name the provider's own UID.";
+        AuditWithoutRequest "audit_without_request" "CETP2-7.2-04"
+            "Audit events have no request_id.";
+        OverloadIsInternalError "overload_is_internal_error" "CETP2-6-12"
+            "Above max_concurrent_requests the answer is INTERNAL_ERROR.";
+        OverloadPretends "overload_pretends" "CETP2-6-12"
+            "Above max_concurrent_requests a write is answered with success and lost.";
+        OverloadDoubles "overload_doubles" "CETP2-6-12"
+            "Above max_concurrent_requests the answer is RATE_LIMITED, and the write is executed and not recorded.";
+        ReadsCoalesced "reads_coalesced" "CETP2-6-12"
+            "Reads of one tool at the same time share one result, whatever their arguments.";
         QuestionWithoutObject "question_without_object" "CETP2-7.2-03"
             "The confirmation shows the tool's title only.";
 
@@ -526,8 +722,6 @@ registry! {
             "negotiate removes the caller's records.";
         ResultLostInCrash "result_lost_in_crash" "CETP2-6-10"
             "What had ended when the process died is INTERNAL_ERROR afterwards.";
-        CommittedFails "committed_fails" "CETP2-6-10"
-            "An operation whose effect was committed when the process died has failed afterwards.";
         AbandonedRunsEachTime "abandoned_runs_each_time" "CETP2-6-11"
             "A reservation of a process that died is executed by every retry.";
         AbandonedRunsTwice "abandoned_runs_twice" "CETP2-6-11"
@@ -706,12 +900,46 @@ registry! {
             "Leaving the confirmation without a decision decides nothing.";
         RepeatGivesResult "repeat_gives_result" "CETP2-4.4-14"
             "Repeating an accepted execution that has ended gives its terminal result.";
+        RepeatIsConflictWithoutAsync "repeat_is_conflict_without_async" "CETP2-4.4-14"
+            "Repeating an execution that goes on as an operation is CONFLICT where async_operations was not negotiated.";
+        RepeatIsUnavailableWithoutAsync "repeat_is_unavailable_without_async" "CETP2-4.4-14"
+            "Repeating an execution that goes on as an operation is UNAVAILABLE where async_operations was not negotiated.";
+        CancelNoticedLate "cancel_noticed_late" "CETP2-4.4-02"
+            "An operation that is asked to cancel is cancellation_requested until it notices.";
+        CancelIgnored "cancel_ignored" "CETP2-4.4-06"
+            "The request to cancel is taken, and the work goes on to its end.";
+        EndedCancelTellsState "ended_cancel_tells_state" "CETP2-4.4-06"
+            "Cancelling an operation that has ended tells its state.";
+        EndedCancelRequested "ended_cancel_requested" "CETP2-4.4-06"
+            "Cancelling an operation that has ended is taken, and changes nothing.";
+        CommittedCancelTaken "committed_cancel_taken" "CETP2-4.4-12"
+            "The request to cancel a committed operation is taken, and changes nothing.";
+        RestartFailsUnfinished "restart_fails_unfinished" "CETP2-4.4-10"
+            "An operation that had no effect when the process ended has failed.";
+        OperationsKept "operations_kept" "CETP2-5-12"
+            "Operations are kept for good.";
+        UnknownOperationExpired "unknown_operation_expired" "CETP2-4.4-16"
+            "An operation that is not found is RESULT_EXPIRED, whatever the reason.";
+        UnknownOperationDenied "unknown_operation_denied" "CETP2-4.4-08"
+            "An operation that is not the caller's is PERMISSION_DENIED, also one that never existed.";
+        NullMembers "null_members" "CETP2-4.4-03"
+            "What a state does not have is null in it.";
+        BareStates "bare_states" "CETP2-4.4-02"
+            "get_operation tells the state without progress or poll_after_ms, and work is never queued.";
         GreyZoneInline "grey_zone_inline" "CETP2-4.5-01"
             "Inline is what has a value of at most the limit, whatever the envelope adds.";
+        EscapesNonAscii "escapes_non_ascii" "CETP2-4.5-02"
+            "JSON is written in ASCII, with everything else escaped.";
+        IndentsData "indents_data" "CETP2-4.5-02"
+            "The JSON of an inline result is indented.";
+        FileCapAt8MiB "file_cap_at_8_mib" "CETP2-4.5-14"
+            "A result above 8 MiB is RESULT_TOO_LARGE.";
         SmallResultsAsFile "small_results_as_file" "CETP2-4.5-02"
             "Every result comes as a file where large_results was negotiated.";
         RateLimited "rate_limited" "CETP2-6-12"
             "Above max_concurrent_requests the answer is RATE_LIMITED instead of a place in the queue.";
+        OverloadUnavailable "overload_unavailable" "CETP2-6-12"
+            "Above max_concurrent_requests the answer is UNAVAILABLE.";
         RotationAccepted "rotation_accepted" "CETP2-7.1-07"
             "A grant holds under a certificate whose history holds the granted one.";
 
@@ -817,6 +1045,10 @@ registry! {
             "Replies have a key that the specification does not know.";
         ReadsRepeated "reads_repeated" "CETP2-6-04"
             "A read that is sent again with the same request_id gets the same value.";
+        ToolsWithoutScopeHidden "tools_without_scope_hidden" "CETP2-7.2-01"
+            "A tool other than fixture_secret whose scope the caller lacks is hidden from it.";
+        AuditTellsMore "audit_tells_more" "CETP2-7.2-04"
+            "The audit has an event for each stage of a call.";
     }
 }
 
