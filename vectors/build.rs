@@ -4,7 +4,7 @@ use std::path::Path;
 use std::{env, fs};
 
 /// The folders of data. Everything else beside `src/` is not embedded.
-const FOLDERS: [&str; 5] = ["requirements", "fixture", "schemas", "cetp-v2", "aw-provider-v1alpha1"];
+const FOLDERS: [&str; 6] = ["requirements", "fixture", "schemas", "catalogue", "cetp-v2", "aw-provider-v1alpha1"];
 
 fn main() {
     let root = env::var("CARGO_MANIFEST_DIR").expect("set by cargo");

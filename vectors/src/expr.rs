@@ -62,7 +62,10 @@ pub const FUNCTIONS: &[(&str, &str)] = &[
     ("$size", "a list or object: how many elements or members"),
     ("$min", "list of integers: the smallest"),
     ("$max", "list of integers: the largest"),
-    ("$list", "{\"repeat\": value, \"times\": number}: a list of equal elements"),
+    (
+        "$list",
+        "{\"repeat\": value, \"times\": number}: a list of equal elements; with \"each\" instead of \"repeat\" the value is computed for each `${index}` from 0",
+    ),
     ("$concat", "list of lists: one list"),
     ("$at", "{\"from\": list, \"index\": number}: an element; a negative index counts from the end"),
     ("$pluck", "{\"from\": list, \"path\": text}: the value at that path of every element that has it"),
@@ -209,6 +212,11 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
         }
         return Ok(Json::Array(kept));
     }
+    if let ("$list", Some(each)) = (name, argument.get("each")) {
+        let times = resolve(argument.get("times").unwrap_or(&Json::Null), scope)?;
+        let times = times.as_u64().filter(|n| *n <= MOST_ELEMENTS).ok_or_else(|| wrong("times is no number of elements"))?;
+        return (0..times).map(|index| resolve(each, &Indexed { below: scope, index })).collect();
+    }
     let value = resolve(argument, scope)?;
     let text = |value: &Json| value.as_str().map(str::to_owned).ok_or_else(|| wrong("a text was expected"));
     let list = |value: &Json| value.as_array().cloned().ok_or_else(|| wrong("a list was expected"));
@@ -320,6 +328,22 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
             Ok(json!(crate::parcel::bundle_size(bundle.as_ref(), api).bytes))
         }
         other => Err(ExprError::Wrong(format!("there is no function {other}"))),
+    }
+}
+
+/// Inside `each` of `$list`.
+struct Indexed<'s> {
+    below: &'s dyn Scope,
+    index: u64,
+}
+
+impl Scope for Indexed<'_> {
+    fn get(&self, name: &str) -> Option<Cow<'_, Json>> {
+        if name == "index" { Some(Cow::Owned(json!(self.index))) } else { self.below.get(name) }
+    }
+
+    fn uuid(&self, name: &str) -> String {
+        self.below.uuid(name)
     }
 }
 
@@ -475,6 +499,8 @@ mod tests {
         assert_eq!(eval(json!({"$at": {"from": "${s.data.list}", "index": -2}})), Ok(json!(1)));
         assert!(matches!(eval(json!({"$at": {"from": [], "index": 0}})), Err(ExprError::Unresolved(_))));
         assert_eq!(eval(json!({"$list": {"repeat": "${n}", "times": 2}})), Ok(json!([7, 7])));
+        assert_eq!(eval(json!({"$list": {"each": "${t}-${index}", "times": 2}})), Ok(json!(["abc-0", "abc-1"])));
+        assert!(eval(json!({"$list": {"each": 1, "times": -1}})).is_err());
         for text in ["2026-09-02 12:00:00Z", "20260902T120000Z", "2026-09-02T12:00:00[UTC]", "2026-09-02T12Z"] {
             assert!(eval(json!({"$instant_ms": text})).is_err(), "{text}");
         }

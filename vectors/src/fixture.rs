@@ -9,12 +9,17 @@ pub const TOOLS_JSON: &str = include_str!("../fixture/fixture-tools.json");
 /// The identities behind the names of callers.
 pub const CALLERS_JSON: &str = include_str!("../fixture/callers.json");
 
-static TOOLS: LazyLock<Json> =
-    LazyLock::new(|| crate::json::parse_text(TOOLS_JSON).expect("the fixture is valid JSON"));
+static TOOLS: LazyLock<Json> = LazyLock::new(|| {
+    let mut fixture = crate::json::parse_text(TOOLS_JSON).expect("the fixture is valid JSON");
+    let tools = fixture["tools"].as_array().into_iter().flatten();
+    let by_name = tools.map(|tool| (tool["name"].as_str().unwrap_or_default().to_owned(), tool.clone())).collect();
+    fixture["tool"] = Json::Object(by_name);
+    fixture
+});
 static CALLERS: LazyLock<Json> =
     LazyLock::new(|| crate::json::parse_text(CALLERS_JSON).expect("the callers are valid JSON"));
 
-/// The fixture: `scopes` and `tools`.
+/// The fixture: `scopes`, `tools`, and under `tool` the same tools by name.
 pub fn tools() -> &'static Json {
     &TOOLS
 }

@@ -4,6 +4,7 @@ pub mod compact;
 pub mod condition;
 pub mod expr;
 pub mod fixture;
+pub mod generate;
 pub mod json;
 pub mod judge;
 pub mod ledger;

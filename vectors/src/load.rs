@@ -62,6 +62,8 @@ pub enum FileKind {
     Fixture,
     /// A JSON Schema of one of the formats.
     Schema,
+    /// What vectors are generated from.
+    Catalogue,
     /// Shared expectations of a suite.
     Rules(String),
     /// Vectors of a suite for a role.
@@ -87,6 +89,7 @@ pub fn kind_of(path: &str) -> Option<FileKind> {
         ["requirements", _] if json => Some(FileKind::Ledger),
         ["fixture", "fixture-tools.json" | "callers.json"] => Some(FileKind::Fixture),
         ["schemas", ..] if json => Some(FileKind::Schema),
+        ["catalogue", _] if json => Some(FileKind::Catalogue),
         [suite, "rules.json"] if SUITES.contains(suite) => Some(FileKind::Rules((*suite).to_owned())),
         [suite, "tables", _] if SUITES.contains(suite) && json => Some(FileKind::Table((*suite).to_owned())),
         [suite, role, _, ..] if SUITES.contains(suite) && json => {

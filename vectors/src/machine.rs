@@ -10,7 +10,7 @@ use crate::fixture;
 use crate::json::{Limits, parse};
 use crate::model::{Args, Assertion, Call, Kind, Parallel, Rounds, Step, Vector};
 use crate::pattern::Match;
-use crate::script::{Response, Script};
+use crate::script::{Played, Response, Script};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use std::borrow::Cow;
@@ -64,6 +64,9 @@ pub struct Message {
 
 /// The verb of a pause, which is not sent to the target: real time passes.
 pub const WAIT: &str = "wait";
+
+/// Between the place of a step and the number of a request whose answer is withheld: the place of the pause.
+const HOLD: &str = ".hold";
 
 /// The verb of a question to the runner about the target's process: its peak memory in this vector.
 pub const MEMORY: &str = "memory";
@@ -158,8 +161,10 @@ pub struct Start {
 pub struct Machine<'v> {
     core: Core<'v>,
     pending: VecDeque<Action>,
-    /// Answers that wait for the answer to a `consumer.cancel`, by its place.
+    /// Answers that wait for the answer to a `consumer.cancel` or for the end of a pause, by its place.
     withheld: BTreeMap<String, (u64, Response)>,
+    /// Requests that are not answered yet, with the provider that was asked.
+    asked: BTreeMap<u64, String>,
     /// Requests of the target so far.
     requests: u64,
     end: Option<End>,
@@ -303,7 +308,7 @@ impl<'v> Machine<'v> {
         let main = Task { frames: vec![root], state: State::Ready, open: None };
         let script = Some(Script::new(vector));
         let core = Core { vector, now_ms: start.now_ms, start, tasks: vec![main], script };
-        Machine { core, pending: VecDeque::new(), withheld: BTreeMap::new(), requests: 0, end: None }
+        Machine { core, pending: VecDeque::new(), withheld: BTreeMap::new(), asked: BTreeMap::new(), requests: 0, end: None }
     }
 
     /// The target's time at which the next messages are made.
@@ -327,8 +332,18 @@ impl<'v> Machine<'v> {
             return self.together(send);
         }
         // After the end nothing more is sent, but who asked is answered.
+        if self.end.is_some() {
+            let withheld = std::mem::take(&mut self.withheld).into_values();
+            self.pending.extend(withheld.map(|(number, response)| Action::Answer { number, response }));
+        }
         while let Some(action) = self.pending.pop_front() {
-            if self.end.is_none() || matches!(action, Action::Answer { .. }) {
+            if let Action::Answer { number, .. } = &action {
+                if let (Some(provider), Some(script)) = (self.asked.remove(number), &mut self.core.script) {
+                    script.answered(&provider);
+                }
+                return action;
+            }
+            if self.end.is_none() {
                 return action;
             }
         }
@@ -361,7 +376,7 @@ impl<'v> Machine<'v> {
         if let Some((number, response)) = self.withheld.remove(at) {
             // What a target answers to consumer.cancel is free; that it answers is not.
             match answer {
-                Answer::Broken { .. } => self.broken_cancel(answer, observer),
+                Answer::Broken { .. } if !at.contains(HOLD) => self.broken_cancel(answer, observer),
                 _ => self.pending.push_back(Action::Answer { number, response }),
             }
             return;
@@ -404,16 +419,18 @@ impl<'v> Machine<'v> {
             own.extend(session.map(|session| ("session", session)));
         }
         self.core.script = Some(script);
+        // Also a request that the script has no answer for, as something in it is wrong.
+        if verb == "provider.call" {
+            let view = View { core: &self.core, task, own: &own };
+            if !observer.incoming(&during, &view) {
+                self.stop();
+            }
+        }
         match played {
             Ok(played) => {
-                if verb == "provider.call" {
-                    let view = View { core: &self.core, task, own: &own };
-                    if !observer.incoming(&during, &view) {
-                        self.stop();
-                    }
-                }
                 self.core.now_ms = self.core.now_ms.max(played.now_ms);
-                self.respond(number, &during, task, played.response, played.cancel);
+                self.asked.extend(played.provider.clone().map(|provider| (number, provider)));
+                self.respond(number, &during, task, played);
             }
             Err(error) => {
                 let response = Response::Refused { code: -32000, message: "the vector makes no sense here".into() };
@@ -424,7 +441,14 @@ impl<'v> Machine<'v> {
         number
     }
 
-    fn respond(&mut self, number: u64, during: &str, task: usize, response: Response, cancel: bool) {
+    fn respond(&mut self, number: u64, during: &str, task: usize, played: Played) {
+        let Played { response, cancel, hold_ms, .. } = played;
+        if let Some(ms) = hold_ms {
+            let at = format!("{during}{HOLD}{number}");
+            let message = Message { at: at.clone(), verb: WAIT.to_owned(), params: json!({ "ms": ms }) };
+            self.withheld.insert(at, (number, response));
+            return self.pending.push_back(Action::Pause { message, ms });
+        }
         let execute = self.core.tasks[task].open.as_ref().and_then(|(_, own)| own.get("execute"));
         let Some(execute) = execute.filter(|_| cancel) else {
             return self.pending.push_back(Action::Answer { number, response });

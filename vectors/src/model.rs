@@ -194,6 +194,8 @@ pub struct Scripted {
     pub authority: String,
     /// What `consumer.discover` shows of it, an expression.
     pub manifest: Json,
+    /// The versions that `version` and `versions` of the vector declare, as §2.1 reads them.
+    pub declares: Vec<u64>,
     /// What it answers: the first rule that fits does.
     pub rules: Vec<Reply>,
     /// What its descriptors hold, by the id that a reply gives them.
@@ -217,6 +219,8 @@ pub struct Reply {
     pub advance_ms: Option<Json>,
     /// The runner first sends `consumer.cancel` for the open execution, and answers when that is answered.
     pub cancel: bool,
+    /// The answer is withheld for so much real time, in milliseconds, so that other requests can come in between.
+    pub hold_ms: Option<u64>,
 }
 
 /// How a scripted answer is given.
@@ -244,6 +248,13 @@ pub enum ReplyForm {
     },
     /// A Bundle with `status=accepted` and this `data`, an expression.
     Accepted(Json),
+    /// What the next rule that fits answers, with another `data`.
+    Change {
+        /// JSON Pointers into `data`, each with the value that is put there, an expression.
+        set: Map<String, Json>,
+        /// JSON Pointers to what is taken away.
+        remove: Vec<String>,
+    },
 }
 
 /// What a descriptor of a scripted provider holds and how it behaves.

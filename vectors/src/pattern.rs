@@ -46,6 +46,7 @@ pub const OPERATORS: &[(&str, &str)] = &[
     ("$bag", "list of patterns: as many elements, each matched by one of them, in any order"),
     ("$same", "path (or \"\"): all elements have an equal value there"),
     ("$unique", "path (or \"\"): no two elements have an equal value there"),
+    ("$descending", "true: numbers, none of them greater than the one before"),
     (
         "$instance_of",
         "{\"schema\", \"dialect\"}: the value conforms to the JSON Schema (dialect: 2020-12 where none is given)",
@@ -367,6 +368,11 @@ impl Matcher<'_> {
                 }
                 _ => holds(false),
             },
+            "$descending" => {
+                let falls = |pair: &[Json]| compare(&pair[0], &pair[1]).is_some_and(std::cmp::Ordering::is_ge);
+                let numbers = |items: &[Json]| items.iter().all(|item| expr::integer(item).is_some());
+                holds(actual.as_array().is_some_and(|items| numbers(items) && items.windows(2).all(falls)))
+            }
             "$instance_of" => {
                 let argument = resolved()?;
                 let schema = argument.get("schema").ok_or_else(|| wrong("needs schema"))?;
@@ -625,6 +631,10 @@ mod tests {
         not(json!({"$bag": [1, 1]}), json!([1, 2]));
         yes(json!({"$unique": "a"}), json!([{"a": 1}, {"a": 2}]));
         not(json!({"$unique": ""}), json!([1, 1]));
+        yes(json!({"$descending": true}), json!([3, 2, 2, 1]));
+        yes(json!({"$descending": true}), json!([]));
+        not(json!({"$descending": true}), json!([1, 2]));
+        not(json!({"$descending": true}), json!(["b", "a"]));
         yes(json!({"$uuid_form": true}), json!("6ba7b810-9dad-11d1-80b4-00C04FD430C8"));
         not(json!({"$uuid_form": true}), json!("6ba7b8109dad11d180b400c04fd430c8"));
         yes(json!({"$lacks": ["Canary"]}), json!("all well"));

@@ -6,6 +6,7 @@
 
 use crate::bundle::{Bundle, Value};
 use crate::expr::{self, ExprError, Scope};
+use crate::json::Limits;
 use crate::machine::flatten_reply;
 use crate::model::{Args, Content, Descriptor, Reply, ReplyForm, Scripted, Vector};
 use crate::pattern::Match;
@@ -54,6 +55,16 @@ pub struct Played {
     pub now_ms: i64,
     /// The open execution is to be cancelled before the answer is given.
     pub cancel: bool,
+    /// The answer is to be withheld for so much real time, in milliseconds.
+    pub hold_ms: Option<u64>,
+    /// The provider that answers, where one does; [`Script::answered`] is told of it when the answer goes out.
+    pub provider: Option<String>,
+}
+
+impl Played {
+    fn new(response: Response, now_ms: i64) -> Played {
+        Played { response, now_ms, cancel: false, hold_ms: None, provider: None }
+    }
 }
 
 /// Bytes that one descriptor serves at most: a consumer that has read so much keeps no limit of its own.
@@ -66,12 +77,19 @@ const LATEST_MS: i64 = 1 << 53;
 pub struct Script<'v> {
     vector: &'v Vector,
     /// Requests so far, by provider and method.
-    counts: BTreeMap<(String, String), u64>,
+    counts: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Requests so far in the step that is open, by provider and method.
+    step_counts: BTreeMap<(String, String), u64>,
+    step: String,
+    /// Requests that are not answered yet, by provider.
+    in_flight: BTreeMap<String, u64>,
     /// Every request but those about descriptors.
     calls: Vec<Json>,
     descriptors: Vec<Open<'v>>,
-    /// Replies to negotiate, to find the session of a token.
+    /// Replies to negotiate, to find the session of a token; each with its `provider` and what was `offered`.
     sessions: Vec<Json>,
+    /// The provider that handed out a PendingIntent, by its id.
+    intents: BTreeMap<String, String>,
 }
 
 /// A descriptor that was handed out.
@@ -103,7 +121,17 @@ impl Scope for Request<'_> {
 impl<'v> Script<'v> {
     /// The script of a vector, before anything happened.
     pub fn new(vector: &'v Vector) -> Script<'v> {
-        Script { vector, counts: BTreeMap::new(), calls: Vec::new(), descriptors: Vec::new(), sessions: Vec::new() }
+        Script {
+            vector,
+            counts: BTreeMap::new(),
+            step_counts: BTreeMap::new(),
+            step: String::new(),
+            in_flight: BTreeMap::new(),
+            calls: Vec::new(),
+            descriptors: Vec::new(),
+            sessions: Vec::new(),
+            intents: BTreeMap::new(),
+        }
     }
 
     /// Answers a request. `during` is the place of the step that is open.
@@ -118,7 +146,7 @@ impl<'v> Script<'v> {
         during: &str,
         scope: &dyn Scope,
     ) -> Result<Played, ExprError> {
-        let plain = |response| Ok(Played { response, now_ms, cancel: false });
+        let plain = |response| Ok(Played::new(response, now_ms));
         match verb {
             "provider.call" => self.call(params, now_ms, during, scope),
             "ui.launch" => self.launch(params, now_ms, during, scope),
@@ -128,7 +156,7 @@ impl<'v> Script<'v> {
                 #[allow(clippy::cast_possible_truncation, reason = "clamped to what is exact")]
                 let now_ms = now_ms.saturating_add(ms.ceil() as i64).min(LATEST_MS);
                 self.calls.push(json!({ "verb": verb, "ms": params["ms"], "now_ms": now_ms, "during": during }));
-                Ok(Played { response: Response::Result(json!({ "now_ms": now_ms })), now_ms, cancel: false })
+                Ok(Played::new(Response::Result(json!({ "now_ms": now_ms })), now_ms))
             }
             "fd.read" => Ok(self.read(params, now_ms)),
             "fd.close" => plain(self.close(params)),
@@ -179,9 +207,8 @@ impl<'v> Script<'v> {
         let method = request["method"].as_str().unwrap_or("?").to_owned();
         request["authority"] = json!(authority);
         request["arg"] = params["arg"].clone();
-        let session = request["extras"]["session_token"].as_str().and_then(|token| {
-            self.sessions.iter().find(|reply| reply["data"]["session_token"].as_str() == Some(token)).cloned()
-        });
+        let name = found.map(|(name, _)| name.as_str()).unwrap_or_default();
+        let session = self.session_of(name, &request["extras"]["session_token"]).cloned();
         let mut note = request.clone();
         note["verb"] = json!("provider.call");
         note["now_ms"] = json!(now_ms);
@@ -192,30 +219,70 @@ impl<'v> Script<'v> {
             self.calls.push(note);
             let class = "java.lang.IllegalArgumentException";
             let result = json!({ "exception": { "class": class, "message": "Unknown authority" } });
-            return Ok(Played { response: Response::Result(result), now_ms, cancel: false });
+            return Ok(Played::new(Response::Result(result), now_ms));
         };
+        self.count(name, &method, during);
+        let in_flight = self.in_flight.entry(name.clone()).or_default();
+        *in_flight += 1;
         note["provider"] = json!(name);
+        note["declares"] = json!(provider.declares);
+        note["in_flight"] = json!(*in_flight);
+        note["negotiated"] = json!(self.counts[name].get("negotiate").copied().unwrap_or(0));
+        note["in_step"] = json!(self.step_counts[&(name.clone(), method.clone())]);
         self.calls.push(note);
+        let offered = request["extras"]["consumer_capabilities"].as_str().map(str::to_owned);
         let mut own = BTreeMap::from([("request", request)]);
         own.extend(session.map(|session| ("session", session)));
-        let played = self.by_rule(name, provider, &method, own, now_ms, scope)?;
+        let mut played = self.by_rule(name, provider, &method, own, now_ms, scope)?;
         if let (Response::Result(result), "negotiate") = (&played.response, method.as_str()) {
-            self.sessions.push(flatten_reply(result));
+            let mut session = flatten_reply(result);
+            if session.is_object() {
+                let offered = offered.and_then(|text| crate::json::parse(text.as_bytes(), Limits::DATA).ok());
+                session["offered"] = offered.unwrap_or_default();
+                session["provider"] = json!(name);
+            }
+            self.sessions.push(session);
         }
+        played.provider = Some(name.clone());
         Ok(played)
+    }
+
+    fn count(&mut self, provider: &str, method: &str, during: &str) {
+        if self.step != during {
+            during.clone_into(&mut self.step);
+            self.step_counts.clear();
+        }
+        *self.step_counts.entry((provider.to_owned(), method.to_owned())).or_default() += 1;
+        *self.counts.entry(provider.to_owned()).or_default().entry(method.to_owned()).or_default() += 1;
+    }
+
+    /// An answer of a provider goes out.
+    pub fn answered(&mut self, provider: &str) {
+        if let Some(n) = self.in_flight.get_mut(provider) {
+            *n = n.saturating_sub(1);
+        }
+    }
+
+    /// The reply to negotiate that gave a token: that of the same provider where it gave it, else that of another one.
+    fn session_of(&self, provider: &str, token: &Json) -> Option<&Json> {
+        let token = token.as_str()?;
+        let gave = |reply: &&Json| reply["data"]["session_token"].as_str() == Some(token);
+        let own = self.sessions.iter().rev().filter(gave).find(|reply| reply["provider"] == provider);
+        own.or_else(|| self.sessions.iter().rev().find(gave))
     }
 
     fn launch(&mut self, params: &Json, now_ms: i64, during: &str, scope: &dyn Scope) -> Result<Played, ExprError> {
         let id = params["pending_intent"].clone();
         self.calls.push(json!({ "verb": "ui.launch", "pending_intent": id, "now_ms": now_ms, "during": during, "n": self.calls.len() }));
-        // The provider that has a rule for it; the ids of a vector are unique.
-        for (name, provider) in &self.vector.providers {
+        let creator = id.as_str().and_then(|id| self.intents.get(id));
+        let creator = creator.and_then(|name| self.vector.providers.get_key_value(name));
+        if let Some((name, provider)) = creator {
             let own = BTreeMap::from([("request", params.clone())]);
-            if provider.rules.iter().any(|rule| rule.to == "ui.launch") {
-                return self.by_rule(name, provider, "ui.launch", own, now_ms, scope);
-            }
+            self.count(name, "ui.launch", during);
+            return self.by_rule(name, provider, "ui.launch", own, now_ms, scope);
         }
-        Ok(Played { response: Response::Result(json!({ "result": "ok" })), now_ms, cancel: false })
+        // Nobody handed it out.
+        Ok(Played::new(Response::Result(json!({ "result": "cancelled" })), now_ms))
     }
 
     fn by_rule(
@@ -227,12 +294,12 @@ impl<'v> Script<'v> {
         now_ms: i64,
         below: &dyn Scope,
     ) -> Result<Played, ExprError> {
-        let count = self.counts.entry((name.to_owned(), method.to_owned())).or_default();
-        *count += 1;
-        let count = *count;
-        own.insert("call", json!({ "n": count, "total": self.calls.len() }));
+        let counts = &self.counts[name];
+        let count = counts[method];
+        own.insert("call", json!({ "n": count, "total": self.calls.len(), "counts": counts }));
         own.insert("provider", json!({ "package": provider.package, "authority": provider.authority, "name": name }));
         let request = Request { below, own };
+        let mut changes: Vec<&Reply> = Vec::new();
         for rule in &provider.rules {
             let named = rule.to == method || (rule.to == "*" && method != "ui.launch");
             let counted = rule.nth.is_none_or(|(first, last)| (first..=last).contains(&count));
@@ -244,7 +311,11 @@ impl<'v> Script<'v> {
                 Some(Match::Wrong(why)) => return Err(ExprError::Wrong(why)),
                 Some(_) => continue,
             }
-            return self.answer(provider, rule, &request, now_ms);
+            if matches!(rule.answer, ReplyForm::Change { .. }) {
+                changes.push(rule);
+                continue;
+            }
+            return self.answer(name, provider, rule, &changes, &request, now_ms);
         }
         // No rule fits: an honest provider does not know the method.
         let unknown = Reply {
@@ -260,43 +331,59 @@ impl<'v> Script<'v> {
             extras: Map::new(),
             advance_ms: None,
             cancel: false,
+            hold_ms: None,
         };
-        self.answer(provider, &unknown, &request, now_ms)
+        self.answer(name, provider, &unknown, &changes, &request, now_ms)
     }
 
+    /// The answer of a rule, with the changes of the rules before it; the nearest comes first.
     fn answer(
         &mut self,
+        name: &str,
         provider: &'v Scripted,
         rule: &Reply,
+        changes: &[&Reply],
         request: &Request<'_>,
         now_ms: i64,
     ) -> Result<Played, ExprError> {
         let mut result = wire(&rule.answer, request)?;
-        if let Some(Json::Object(bundle)) = result.get_mut("bundle") {
-            for (key, value) in &rule.extras {
-                match value {
-                    Json::Null => drop(bundle.remove(key)),
-                    value => drop(bundle.insert(key.clone(), expr::resolve(value, request)?)),
+        for rule in std::iter::once(rule).chain(changes.iter().rev().copied()) {
+            if let ReplyForm::Change { set, remove } = &rule.answer {
+                change_data(&mut result, set, remove, request)?;
+            }
+            if let Some(Json::Object(bundle)) = result.get_mut("bundle") {
+                for (key, value) in &rule.extras {
+                    match value {
+                        Json::Null => drop(bundle.remove(key)),
+                        value => drop(bundle.insert(key.clone(), expr::resolve(value, request)?)),
+                    }
                 }
             }
         }
         if let Some(bundle) = result.get("bundle").filter(|bundle| bundle.is_object()) {
             let mut read =
                 Bundle::from_json(bundle).map_err(|error| ExprError::Wrong(format!("a scripted Bundle: {error}")))?;
-            self.hand_out(provider, &mut read, request)?;
+            self.hand_out(name, provider, &mut read, request)?;
             result["bundle"] = read.to_json();
         }
-        let advance = match &rule.advance_ms {
+        let all = || changes.iter().copied().chain([rule]);
+        let advance = match all().find_map(|rule| rule.advance_ms.as_ref()) {
             None => 0,
             Some(ms) => expr::resolve(ms, request)?.as_i64().unwrap_or(0).max(0),
         };
         let now_ms = now_ms.saturating_add(advance).min(LATEST_MS);
-        Ok(Played { response: Response::Result(result), now_ms, cancel: rule.cancel })
+        Ok(Played {
+            cancel: all().any(|rule| rule.cancel),
+            hold_ms: all().find_map(|rule| rule.hold_ms),
+            ..Played::new(Response::Result(result), now_ms)
+        })
     }
 
-    /// Every descriptor in a reply becomes one of its own, with an id of its own.
+    /// Every descriptor in a reply becomes one of its own, with an id of its own; of PendingIntents it is noted whose they
+    /// are.
     fn hand_out(
         &mut self,
+        name: &str,
         provider: &'v Scripted,
         bundle: &mut Bundle,
         request: &Request<'_>,
@@ -315,7 +402,8 @@ impl<'v> Script<'v> {
                     let name = std::mem::replace(id, format!("fd-{}", self.descriptors.len() + 1));
                     self.descriptors.push(Open { name, descriptor, text, bytes: 0, reads: 0, closed: 0 });
                 }
-                Value::Bundle(inner) => self.hand_out(provider, inner, request)?,
+                Value::PendingIntent(intent) => drop(self.intents.insert(intent.id.clone(), name.to_owned())),
+                Value::Bundle(inner) => self.hand_out(name, provider, inner, request)?,
                 _ => {}
             }
         }
@@ -329,7 +417,7 @@ impl<'v> Script<'v> {
 
     fn read(&mut self, params: &Json, now_ms: i64) -> Played {
         let most = params["max_bytes"].as_u64().unwrap_or(0);
-        let refused = |message: &str| Played { response: Response::refused(message), now_ms, cancel: false };
+        let refused = |message: &str| Played::new(Response::refused(message), now_ms);
         let Some(open) = self.open(params) else { return refused("there is no such descriptor") };
         open.reads += 1;
         if open.closed > 0 {
@@ -362,7 +450,7 @@ impl<'v> Script<'v> {
         let eof = n == left && until_error > n;
         let now_ms = now_ms.saturating_add(i64::try_from(descriptor.slow_ms).unwrap_or(i64::MAX)).min(LATEST_MS);
         let result = json!({ "base64": STANDARD.encode(content), "eof": eof });
-        Played { response: Response::Result(result), now_ms, cancel: false }
+        Played::new(Response::Result(result), now_ms)
     }
 
     fn close(&mut self, params: &Json) -> Response {
@@ -378,10 +466,8 @@ impl<'v> Script<'v> {
     /// The reply to negotiate that gave the token of the last call, for rules about sessions.
     pub fn last_request(&self) -> Option<(Json, Option<Json>)> {
         let call = self.calls.last()?;
-        let token = call["extras"]["session_token"].as_str();
-        let session = token.and_then(|token| {
-            self.sessions.iter().find(|reply| reply["data"]["session_token"].as_str() == Some(token))
-        });
+        let session =
+            self.session_of(call["provider"].as_str().unwrap_or_default(), &call["extras"]["session_token"]);
         Some((call.clone(), session.cloned()))
     }
 }
@@ -399,6 +485,51 @@ const GROUPS: [&str; 10] = [
     "sleep",
     "other",
 ];
+
+/// Puts values into the `data` of a reply and takes others away.
+fn change_data(
+    result: &mut Json,
+    set: &Map<String, Json>,
+    remove: &[String],
+    request: &Request<'_>,
+) -> Result<(), ExprError> {
+    if set.is_empty() && remove.is_empty() {
+        return Ok(());
+    }
+    let wrong = |what: String| ExprError::Wrong(format!("change: {what}"));
+    let place = result.pointer_mut("/bundle/data/string");
+    let place = place.ok_or_else(|| wrong("the reply has no data".into()))?;
+    let text = place.as_str().unwrap_or_default();
+    let mut data = crate::json::parse(text.as_bytes(), Limits::DATA).map_err(|error| wrong(error.to_string()))?;
+    for (pointer, value) in set {
+        let value = expr::resolve(value, request)?;
+        let (parent, name) = pointer.rsplit_once('/').unwrap_or_default();
+        let name = name.replace("~1", "/").replace("~0", "~");
+        match data.pointer_mut(parent) {
+            Some(Json::Object(members)) => drop(members.insert(name, value)),
+            Some(Json::Array(items)) if name == "-" => items.push(value),
+            Some(Json::Array(items)) => match name.parse().ok().and_then(|n: usize| items.get_mut(n)) {
+                Some(item) => *item = value,
+                None => return Err(wrong(format!("there is no element {pointer}"))),
+            },
+            _ => return Err(wrong(format!("there is nothing at {parent:?}"))),
+        }
+    }
+    for pointer in remove {
+        let (parent, name) = pointer.rsplit_once('/').unwrap_or_default();
+        let name = name.replace("~1", "/").replace("~0", "~");
+        let gone = match data.pointer_mut(parent) {
+            Some(Json::Object(members)) => members.remove(&name),
+            Some(Json::Array(items)) => {
+                name.parse().ok().filter(|n| *n < items.len()).map(|n: usize| items.remove(n))
+            }
+            _ => None,
+        };
+        gone.ok_or_else(|| wrong(format!("there is nothing at {pointer:?}")))?;
+    }
+    *place = Json::String(expr::json_text(&data));
+    Ok(())
+}
 
 /// The answer of a rule on the wire, before its extras.
 fn wire(form: &ReplyForm, request: &Request<'_>) -> Result<Json, ExprError> {
@@ -436,5 +567,6 @@ fn wire(form: &ReplyForm, request: &Request<'_>) -> Result<Json, ExprError> {
             let text = expr::json_text(&expr::resolve(data, request)?);
             bundle("accepted", false, vec![("data", json!({ "string": text }))])
         }
+        ReplyForm::Change { .. } => return Err(ExprError::Wrong("a change answers nothing itself".into())),
     })
 }

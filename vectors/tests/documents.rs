@@ -57,6 +57,18 @@ fn the_manuals_tables_are_fresh() {
 }
 
 #[test]
+fn generated_vectors_are_fresh() {
+    let folder = root().join("vectors");
+    for generator in cetp_vectors::generate::GENERATORS {
+        let files = generator.files(generator.seed).unwrap();
+        for (name, text) in &files {
+            same(&folder.join(name), text);
+        }
+        assert_eq!(generator.left_over(&files, &folder), Vec::<String>::new(), "remove what {} makes no more", generator.name);
+    }
+}
+
+#[test]
 fn the_embedded_vectors_load_and_every_file_belongs_somewhere() {
     let embedded = cetp_vectors::load::Catalogue::embedded();
     let folder = cetp_vectors::load::Catalogue::from_path(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();

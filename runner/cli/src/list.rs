@@ -4,11 +4,12 @@ use crate::VectorsArg;
 use crate::exit::{Exit, Stop};
 use crate::select::Selection;
 use cetp_reports::text;
+use cetp_vectors::generate::{GENERATORS, Generator};
 use cetp_vectors::ledger::{Requirement, Role};
 use cetp_vectors::load::Catalogue;
 use cetp_vectors::model::Vector;
 use libtest_mimic::Arguments;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What to do with the vectors.
 #[derive(clap::Subcommand)]
@@ -27,6 +28,8 @@ pub enum VectorsCommand {
         /// The folder or file
         path: PathBuf,
     },
+    /// Write the vectors that are made from a catalogue
+    Generate(GenerateArgs),
 }
 
 /// Arguments of `vectors list`.
@@ -38,6 +41,60 @@ pub struct ListArgs {
     vectors: VectorsArg,
     /// Only ids that hold this text
     filter: Option<String>,
+}
+
+/// Arguments of `vectors generate`.
+#[derive(clap::Args)]
+pub struct GenerateArgs {
+    /// Write nothing, and fall short where a file is not as it would be written
+    #[arg(long)]
+    check: bool,
+    /// Only this generator
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
+    /// The seed, instead of that of the committed files
+    #[arg(long)]
+    seed: Option<u64>,
+    /// The vectors' folder
+    #[arg(default_value = "vectors")]
+    folder: PathBuf,
+}
+
+/// Carries out `vectors generate`.
+fn generate(args: &GenerateArgs) -> Result<Exit, Stop> {
+    let chosen = |generator: &&Generator| args.only.as_ref().is_none_or(|name| name == generator.name);
+    let generators: Vec<&Generator> = GENERATORS.iter().filter(chosen).collect();
+    if generators.is_empty() {
+        let known: Vec<&str> = GENERATORS.iter().map(|generator| generator.name).collect();
+        return Err(Stop::usage(format!("--only: there is no such generator; there are {known:?}")));
+    }
+    let failed = |place: &Path, error: std::io::Error| Stop::usage(format!("{}: {error}", place.display()));
+    let mut stale = 0;
+    for generator in generators {
+        let files = generator.files(args.seed.unwrap_or(generator.seed)).map_err(Stop::usage)?;
+        for (name, text) in &files {
+            let place = args.folder.join(name);
+            if std::fs::read_to_string(&place).is_ok_and(|found| found == *text) {
+                continue;
+            }
+            stale += 1;
+            let word = if args.check { "stale" } else { "written" };
+            anstream::println!("{word}: {}", place.display());
+            if !args.check {
+                std::fs::create_dir_all(place.parent().unwrap_or(&args.folder)).map_err(|e| failed(&place, e))?;
+                std::fs::write(&place, text).map_err(|e| failed(&place, e))?;
+            }
+        }
+        for name in generator.left_over(&files, &args.folder) {
+            stale += 1;
+            let place = args.folder.join(name);
+            anstream::println!("{}: {}", if args.check { "left over" } else { "removed" }, place.display());
+            if !args.check {
+                std::fs::remove_file(&place).map_err(|e| failed(&place, e))?;
+            }
+        }
+    }
+    Ok(if args.check && stale > 0 { Exit::FallsShort } else { Exit::Good })
 }
 
 /// Carries out `vectors`.
@@ -75,6 +132,7 @@ pub fn vectors(command: &VectorsCommand) -> Result<Exit, Stop> {
             let catalogue = args.load()?;
             anstream::println!("{}: {} vectors, all well", path.display(), catalogue.vectors.len());
         }
+        VectorsCommand::Generate(args) => return generate(args),
     }
     Ok(Exit::Good)
 }

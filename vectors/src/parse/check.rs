@@ -105,7 +105,7 @@ impl Parser<'_, '_> {
                 Some(Err(error)) => self.fault(at, error),
                 None => self.fault(at, "a text was expected"),
             },
-            "$any" | "$absent" | "$uuid_form" | "$self_contained" if argument != &Json::Bool(true) => {
+            "$any" | "$absent" | "$uuid_form" | "$self_contained" | "$descending" if argument != &Json::Bool(true) => {
                 self.fault(at, "must be true");
             }
             "$one_of" | "$all" | "$bag" if !argument.is_array() && !argument.is_string() => {
@@ -139,7 +139,7 @@ const ARGUMENTS: &[(&str, &[&str])] = &[
     ("$pluck", &["from", "path"]),
     ("$where", &["from", "is"]),
     ("$at", &["from", "index"]),
-    ("$list", &["repeat", "times"]),
+    ("$list", &["repeat", "each", "times"]),
     ("$parcel_size", &["bundle", "api"]),
     ("$tally", &["of", "is"]),
     ("$instance_of", &["schema", "dialect"]),

@@ -182,9 +182,9 @@ impl Names {
 }
 
 /// Names that are always there; `uuid` is followed by a name of the vector's choice.
-const BUILT_IN: [&str; 16] = [
+const BUILT_IN: [&str; 17] = [
     "now", "target", "reset", "callers", "uuid", "request", "session", "answer", "reply", "i", "item", "branch",
-    "seed", "fixture", "calls", "fds",
+    "seed", "fixture", "calls", "fds", "index",
 ];
 
 /// Of these, what there is only in the expectations of a step.

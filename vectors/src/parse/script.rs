@@ -27,21 +27,24 @@ impl Parser<'_, '_> {
         let authority = self.optional_text(&mut o, "authority").unwrap_or_else(|| format!("{package}.tools"));
         let version = o.take("version").unwrap_or_else(|| json!({ "int": 2 }));
         let versions = o.take("versions").unwrap_or_else(|| json!({ "string": "2" }));
+        let declares = declares(&version, &versions);
         let manifest = o.take("manifest").unwrap_or_else(|| manifest(&package, &authority, &version, &versions));
         self.check_expr(&manifest, &o.at("manifest"), &names);
         let base = match o.take("base") {
-            None => Some("honest".to_owned()),
-            Some(Json::Null) => None,
-            Some(value) => self.as_text(&value, &o.at("base")),
+            None => vec!["honest".to_owned()],
+            Some(Json::Null) => Vec::new(),
+            Some(Json::Array(list)) => list.iter().filter_map(|name| self.as_text(name, &o.at("base"))).collect(),
+            Some(value) => self.as_text(&value, &o.at("base")).into_iter().collect(),
         };
         let replies_at = o.at("replies");
         let mut rules = o.take("replies").map(|json| self.replies(json, &replies_at)).unwrap_or_default();
-        match base.map(|base| (self.context.rules.scripts.get(&base).cloned(), base)) {
-            None => {}
-            Some((Some(script), _)) => rules.extend(script),
-            Some((None, base)) => {
-                let known: Vec<&String> = self.context.rules.scripts.keys().collect();
-                self.fault(&o.at("base"), format!("there is no script {base:?}; there are {known:?}"));
+        for base in base {
+            match self.context.rules.scripts.get(&base) {
+                Some(script) => rules.extend(script.clone()),
+                None => {
+                    let known: Vec<&String> = self.context.rules.scripts.keys().collect();
+                    self.fault(&o.at("base"), format!("there is no script {base:?}; there are {known:?}"));
+                }
             }
         }
         let descriptors_at = o.at("descriptors");
@@ -52,7 +55,7 @@ impl Parser<'_, '_> {
             descriptors.extend(read.map(|descriptor| (id, descriptor)));
         }
         o.finish(self);
-        Some(Scripted { package, authority, manifest, rules, descriptors })
+        Some(Scripted { package, authority, manifest, declares, rules, descriptors })
     }
 
     pub(super) fn replies(&self, json: Json, at: &str) -> Vec<Reply> {
@@ -71,17 +74,24 @@ impl Parser<'_, '_> {
         let cancel = self.boolean(&mut o, "cancel", false);
         let v1 = self.boolean(&mut o, "v1", false);
         let advance_ms = o.take("advance_ms");
+        let hold_ms = o.take("hold_ms").and_then(|ms| {
+            let read = ms.as_u64().filter(|ms| (1..=MOST_HELD_MS).contains(ms) && !cancel);
+            if read.is_none() {
+                self.fault(&o.at("hold_ms"), format!("1 to {MOST_HELD_MS}, and not with \"cancel\""));
+            }
+            read
+        });
         let extras = o.take("extras").and_then(|json| self.map(json, &o.at("extras"))).unwrap_or_default();
         let answer = self.form(&mut o, v1);
         o.finish(self);
         for expr in extras.values().chain(advance_ms.iter()) {
             self.check_expr(expr, at, &names);
         }
-        Some(Reply { to, nth, when, answer: answer?, extras, advance_ms, cancel })
+        Some(Reply { to, nth, when, answer: answer?, extras, advance_ms, cancel, hold_ms })
     }
 
     fn form(&self, o: &mut Object<'_>, v1: bool) -> Option<ReplyForm> {
-        const FORMS: [&str; 6] = ["reply", "data", "data_text", "value", "error", "accepted"];
+        const FORMS: [&str; 7] = ["reply", "data", "data_text", "value", "error", "accepted", "change"];
         let given: Vec<&str> = FORMS.into_iter().filter(|form| o.members.contains_key(*form)).collect();
         let [form] = given.as_slice() else {
             self.fault(&o.at, format!("exactly one of {FORMS:?} was expected"));
@@ -96,6 +106,16 @@ impl Parser<'_, '_> {
             "data_text" => ReplyForm::Success { data: Args::Text(value), v1 },
             "value" => ReplyForm::Success { data: Args::Value(json!({ "kind": "inline", "value": value })), v1 },
             "accepted" => ReplyForm::Accepted(value),
+            "change" => {
+                let mut inner = self.object(&value, &at)?;
+                let set = inner.take("set").and_then(|json| self.map(json, &inner.at("set"))).unwrap_or_default();
+                let remove = self.texts(&mut inner, "remove");
+                inner.finish(self);
+                for pointer in set.keys().chain(&remove).filter(|pointer| !pointer.starts_with('/')) {
+                    self.fault(&at, format!("{pointer:?} is no JSON Pointer to a member"));
+                }
+                ReplyForm::Change { set, remove }
+            }
             _ => {
                 let message = o.take("message").unwrap_or_else(|| json!("refused"));
                 let retryable = o.take("retryable").unwrap_or_else(|| json!(usually_retryable(&value)));
@@ -147,6 +167,24 @@ impl Parser<'_, '_> {
         };
         o.finish(self);
         Some(Descriptor { content: content?, chunk_bytes, error_after, slow_ms: slow_ms.unwrap_or(0) })
+    }
+}
+
+/// Long enough for a busy machine, short beside the time limit of a verb.
+const MOST_HELD_MS: u64 = 5_000;
+
+/// The versions that a manifest declares (§2.1): `versions` where it is there, else `version`, each as Int or String. A
+/// token that is no positive decimal integer adds none.
+fn declares(version: &Json, versions: &Json) -> Vec<u64> {
+    let from = if versions.is_null() { version } else { versions };
+    let number = |token: &str| {
+        let digits = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit());
+        token.parse::<u64>().ok().filter(|n| digits && *n > 0)
+    };
+    match (from["int"].as_u64(), from["string"].as_str()) {
+        (Some(n), _) => Vec::from_iter(Some(n).filter(|n| *n > 0)),
+        (None, Some(text)) => text.split(',').filter_map(|token| number(token.trim())).collect(),
+        (None, None) => Vec::new(),
     }
 }
 
