@@ -214,7 +214,8 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
     }
     if let ("$list", Some(each)) = (name, argument.get("each")) {
         let times = resolve(argument.get("times").unwrap_or(&Json::Null), scope)?;
-        let times = times.as_u64().filter(|n| *n <= MOST_ELEMENTS).ok_or_else(|| wrong("times is no number of elements"))?;
+        let times =
+            times.as_u64().filter(|n| *n <= MOST_ELEMENTS).ok_or_else(|| wrong("times is no number of elements"))?;
         return (0..times).map(|index| resolve(each, &Indexed { below: scope, index })).collect();
     }
     let value = resolve(argument, scope)?;

@@ -308,7 +308,14 @@ impl<'v> Machine<'v> {
         let main = Task { frames: vec![root], state: State::Ready, open: None };
         let script = Some(Script::new(vector));
         let core = Core { vector, now_ms: start.now_ms, start, tasks: vec![main], script };
-        Machine { core, pending: VecDeque::new(), withheld: BTreeMap::new(), asked: BTreeMap::new(), requests: 0, end: None }
+        Machine {
+            core,
+            pending: VecDeque::new(),
+            withheld: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            requests: 0,
+            end: None,
+        }
     }
 
     /// The target's time at which the next messages are made.

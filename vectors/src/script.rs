@@ -466,8 +466,7 @@ impl<'v> Script<'v> {
     /// The reply to negotiate that gave the token of the last call, for rules about sessions.
     pub fn last_request(&self) -> Option<(Json, Option<Json>)> {
         let call = self.calls.last()?;
-        let session =
-            self.session_of(call["provider"].as_str().unwrap_or_default(), &call["extras"]["session_token"]);
+        let session = self.session_of(call["provider"].as_str().unwrap_or_default(), &call["extras"]["session_token"]);
         Some((call.clone(), session.cloned()))
     }
 }
@@ -520,9 +519,7 @@ fn change_data(
         let name = name.replace("~1", "/").replace("~0", "~");
         let gone = match data.pointer_mut(parent) {
             Some(Json::Object(members)) => members.remove(&name),
-            Some(Json::Array(items)) => {
-                name.parse().ok().filter(|n| *n < items.len()).map(|n: usize| items.remove(n))
-            }
+            Some(Json::Array(items)) => name.parse().ok().filter(|n| *n < items.len()).map(|n: usize| items.remove(n)),
             _ => None,
         };
         gone.ok_or_else(|| wrong(format!("there is nothing at {pointer:?}")))?;

@@ -64,7 +64,12 @@ fn generated_vectors_are_fresh() {
         for (name, text) in &files {
             same(&folder.join(name), text);
         }
-        assert_eq!(generator.left_over(&files, &folder), Vec::<String>::new(), "remove what {} makes no more", generator.name);
+        assert_eq!(
+            generator.left_over(&files, &folder),
+            Vec::<String>::new(),
+            "remove what {} makes no more",
+            generator.name
+        );
     }
 }
 

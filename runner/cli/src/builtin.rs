@@ -1,6 +1,9 @@
 //! The reference as targets in this process: `builtin:provider` (dual-stack), `builtin:provider-v2-only`,
-//! `builtin:provider-core` (no optional capability), and with switches `builtin:provider+SWITCH+SWITCH`.
+//! `builtin:provider-core` (no optional capability), `builtin:consumer`, `builtin:consumer-core`, and with switches
+//! `builtin:provider+SWITCH+SWITCH`.
 
+use cetp_reference::consumer;
+use cetp_reference::consumer::target::{ConsumerTarget, HostError};
 use cetp_reference::session::Capabilities;
 use cetp_reference::switches::Switches;
 use cetp_reference::target::{Options, ProviderTarget, VerbError};
@@ -8,24 +11,46 @@ use cetp_runner::adapter::{Adapter, RpcError};
 use cetp_runner::inprocess::{Host, InProcessAdapter, LocalError, LocalTarget};
 use cetp_runner::limits::Limits;
 use cetp_runner::target::Opener;
+use cetp_vectors::ledger::Role;
 use serde_json::Value as Json;
 
 /// The names after `builtin:`.
-pub const NAMES: &[&str] = &["provider", "provider-v2-only", "provider-core"];
+pub const NAMES: &[&str] = &["provider", "provider-v2-only", "provider-core", "consumer", "consumer-core"];
 
 struct Provider(ProviderTarget);
 
 impl LocalTarget for Provider {
     fn handle(&self, number: u64, verb: &str, params: &Json, _host: &dyn Host) -> Result<Json, LocalError> {
         let place = usize::try_from(number).unwrap_or(usize::MAX);
-        self.0.handle_at(place, verb, params).map_err(|error| match error {
-            VerbError::Died => LocalError::Died("the provider ended while it handled a verb".into()),
-            other => LocalError::Rpc(RpcError { code: other.code(), message: other.to_string() }),
-        })
+        self.0.handle_at(place, verb, params).map_err(local)
     }
 
     fn schedule(&self, seed: u64, calls: usize) {
         self.0.schedule(seed, calls);
+    }
+}
+
+struct Consumer(ConsumerTarget);
+
+impl LocalTarget for Consumer {
+    fn handle(&self, _number: u64, verb: &str, params: &Json, host: &dyn Host) -> Result<Json, LocalError> {
+        self.0.handle(verb, params, &Runner(host)).map_err(local)
+    }
+}
+
+/// This runner, as a consumer sees it.
+struct Runner<'h>(&'h dyn Host);
+
+impl cetp_reference::consumer::target::Host for Runner<'_> {
+    fn request(&self, verb: &str, params: Json) -> Result<Json, HostError> {
+        self.0.request(verb, params).map_err(|error| HostError(error.message))
+    }
+}
+
+fn local(error: VerbError) -> LocalError {
+    match error {
+        VerbError::Died => LocalError::Died("the target ended while it handled a verb".into()),
+        other => LocalError::Rpc(RpcError { code: other.code(), message: other.to_string() }),
     }
 }
 
@@ -36,22 +61,32 @@ impl LocalTarget for Provider {
 pub fn open(name: &str) -> Result<Box<dyn Adapter>, String> {
     let mut words = name.split('+');
     let base = words.next().unwrap_or_default();
-    let switches = Switches::from_names(words).map_err(|error| error.to_string())?;
-    Ok(Box::new(provider(base, switches, Limits::default())?))
+    let switches: Vec<&str> = words.collect();
+    Ok(Box::new(reference(base, &switches, Limits::default())?))
 }
 
-/// The reference provider of a name of [`NAMES`], with switches.
+/// The side that a built-in target plays.
+pub fn role(name: &str) -> Role {
+    if name.starts_with("consumer") { Role::Consumer } else { Role::Provider }
+}
+
+/// The reference of a name of [`NAMES`], with switches.
 ///
 /// # Errors
-/// There is no such target.
-pub fn provider(name: &str, switches: Switches, limits: Limits) -> Result<InProcessAdapter, String> {
-    let all = Options { switches, ..Options::default() };
-    let options = match name {
-        "provider" => all,
-        "provider-v2-only" => Options { v1: false, ..all },
-        "provider-core" => Options { capabilities: Capabilities::default(), ..all },
-        _ => return Err(format!("there is no built-in target {name:?}; there are {NAMES:?}")),
-    };
+/// There is no such target or switch.
+pub fn reference(name: &str, switches: &[&str], limits: Limits) -> Result<InProcessAdapter, String> {
+    if !NAMES.contains(&name) {
+        return Err(format!("there is no built-in target {name:?}; there are {NAMES:?}"));
+    }
+    let core = name.ends_with("-core");
+    let capabilities = if core { Capabilities::default() } else { Capabilities::ALL };
+    if role(name) == Role::Consumer {
+        let switches = consumer::switches::Switches::from_names(switches).map_err(|error| error.to_string())?;
+        let options = consumer::target::Options { capabilities, switches };
+        return Ok(InProcessAdapter::new(limits, move || Ok(Box::new(Consumer(ConsumerTarget::new(options))))));
+    }
+    let switches = Switches::from_names(switches).map_err(|error| error.to_string())?;
+    let options = Options { v1: name != "provider-v2-only", capabilities, switches };
     Ok(InProcessAdapter::new(limits, move || {
         let target = ProviderTarget::in_memory(options).map_err(|error| error.to_string())?;
         Ok(Box::new(Provider(target)))

@@ -6,7 +6,8 @@
 use crate::VectorsArg;
 use crate::builtin;
 use crate::exit::{Exit, Stop};
-use cetp_reference::switches::{Fault, Info, Leeway, Switches};
+use cetp_reference::registry::{Info, Registry};
+use cetp_reference::{consumer, switches};
 use cetp_reports::text;
 use cetp_runner::engine::{self, Options, Run, VectorResult};
 use cetp_runner::limits::{Limits, STACK_BYTES};
@@ -25,6 +26,9 @@ use std::sync::mpsc::channel;
 pub struct MutantsArgs {
     /// Only faults and leeways whose name or requirement holds this text
     filter: Option<String>,
+    /// Only the provider or only the consumer
+    #[arg(long, value_name = "ROLE", value_parser = ["provider", "consumer"])]
+    role: Option<String>,
     /// Run every vector against every fault, not only up to the first that kills it
     #[arg(long)]
     full: bool,
@@ -47,8 +51,25 @@ pub struct MutantsArgs {
     vectors: VectorsArg,
 }
 
+/// One fault, or leeways together, of the reference of a side.
+struct Work {
+    role: Role,
+    infos: Vec<Info>,
+    fault: bool,
+}
+
+impl Work {
+    fn names(&self) -> Vec<&'static str> {
+        self.infos.iter().map(|info| info.name).collect()
+    }
+}
+
 /// What became of one fault or set of leeways.
 struct Mutant {
+    /// The side that it plays.
+    role: Role,
+    /// Whether it is a fault.
+    fault: bool,
     /// Names of its switches.
     name: String,
     /// What the registry says of it.
@@ -69,16 +90,23 @@ pub fn mutants(args: &MutantsArgs) -> Result<Exit, Stop> {
             .as_ref()
             .is_none_or(|text| info.name.contains(text.as_str()) || info.rests_on.contains(text.as_str()))
     };
-    let mut work: Vec<(Switches, Vec<Info>, bool)> = Vec::new();
-    if !args.leeways {
-        let faults = Fault::ALL.iter().filter(|(info, _)| chosen(info));
-        work.extend(faults.map(|(info, fault)| (Switches::default().with_fault(*fault), vec![*info], true)));
-    }
-    if !args.faults {
-        let leeways = Leeway::ALL.iter().filter(|(info, _)| chosen(info));
-        work.extend(leeways.map(|(info, leeway)| (Switches::default().with_leeway(*leeway), vec![*info], false)));
-        if args.filter.is_none() {
-            work.extend((0..args.combinations).map(|n| combination(args.seed.wrapping_add(n))));
+    let roles = [Role::Provider, Role::Consumer].into_iter();
+    let mut work = Vec::new();
+    for role in roles.filter(|role| args.role.as_ref().is_none_or(|name| name == role.name())) {
+        let (faults, leeways) = match role {
+            Role::Consumer => (infos::<consumer::switches::Fault>(), infos::<consumer::switches::Leeway>()),
+            _ => (infos::<switches::Fault>(), infos::<switches::Leeway>()),
+        };
+        let alone = |info: &Info, fault| Work { role, infos: vec![*info], fault };
+        if !args.leeways {
+            work.extend(faults.iter().filter(|info| chosen(info)).map(|info| alone(info, true)));
+        }
+        if !args.faults {
+            work.extend(leeways.iter().filter(|info| chosen(info)).map(|info| alone(info, false)));
+            if args.filter.is_none() {
+                let three = |n| combination(&leeways, args.seed.wrapping_add(n));
+                work.extend((0..args.combinations).map(|n| Work { role, infos: three(n), fault: false }));
+            }
         }
     }
     if work.is_empty() {
@@ -87,16 +115,15 @@ pub fn mutants(args: &MutantsArgs) -> Result<Exit, Stop> {
     let mut results = Vec::new();
     for_each(
         &work,
-        |(switches, infos, fault)| test(&catalogue, args, *switches, infos, *fault),
+        |work| test(&catalogue, args, work),
         |mutant| {
             show(&mutant);
             results.push(mutant);
         },
     );
-    results.sort_by(|a, b| a.name.cmp(&b.name));
+    results.sort_by(|a, b| (a.role, &a.name).cmp(&(b.role, &b.name)));
     let survivors = results.iter().filter(|mutant| !mutant.good).count();
-    let faults =
-        results.iter().filter(|m| m.infos.len() == 1 && work.iter().any(|(_, i, f)| *f && i == &m.infos)).count();
+    let faults = results.iter().filter(|mutant| mutant.fault).count();
     anstream::println!(
         "\n{faults} faults, {} leeways and combinations; {survivors} fell short.",
         results.len() - faults
@@ -108,21 +135,23 @@ pub fn mutants(args: &MutantsArgs) -> Result<Exit, Stop> {
     Ok(if survivors == 0 { Exit::Good } else { Exit::FallsShort })
 }
 
+fn infos<S: Registry>() -> Vec<Info> {
+    S::ALL.iter().map(|(info, _)| *info).collect()
+}
+
 /// Three leeways, by a seed.
-fn combination(seed: u64) -> (Switches, Vec<Info>, bool) {
+fn combination(leeways: &[Info], seed: u64) -> Vec<Info> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut left: Vec<usize> = (0..Leeway::ALL.len()).collect();
-    let (mut switches, mut infos) = (Switches::default(), Vec::new());
+    let mut left = leeways.to_vec();
+    let mut infos = Vec::new();
     while infos.len() < 3 && !left.is_empty() {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
         let n = usize::try_from(state % left.len() as u64).expect("below the length");
-        let (info, leeway) = Leeway::ALL[left.swap_remove(n)];
-        switches = switches.with_leeway(leeway);
-        infos.push(info);
+        infos.push(left.swap_remove(n));
     }
-    (switches, infos, false)
+    infos
 }
 
 /// Works on every item on all processors, and hands each result on as it comes.
@@ -151,31 +180,43 @@ fn limits() -> Limits {
     Limits { verb_ms: 10_000, patience_ms: 5_000, ..Limits::default() }
 }
 
-fn test(catalogue: &Catalogue, args: &MutantsArgs, switches: Switches, infos: &[Info], fault: bool) -> Mutant {
+fn test(catalogue: &Catalogue, args: &MutantsArgs, work: &Work) -> Mutant {
+    let Work { role, infos, fault } = work;
     let requirement = infos[0].rests_on;
     let mut vectors: Vec<&Vector> =
-        catalogue.vectors.iter().filter(|v| v.suite == "cetp-v2" && v.role == Role::Provider).collect();
+        catalogue.vectors.iter().filter(|v| v.suite == "cetp-v2" && v.role == *role).collect();
     // Those that are about the broken requirement first: one of them should kill.
     vectors.sort_by_key(|v| (!v.requirements.iter().any(|id| id == requirement), v.id.clone()));
-    let names: Vec<&str> = infos.iter().map(|info| info.name).collect();
-    let mut mutant =
-        Mutant { name: names.join("+"), infos: infos.to_vec(), good: !fault, killers: Vec::new(), others: Vec::new() };
+    let names = work.names();
+    let mut mutant = Mutant {
+        role: *role,
+        fault: *fault,
+        name: names.join("+"),
+        infos: infos.clone(),
+        good: !fault,
+        killers: Vec::new(),
+        others: Vec::new(),
+    };
     // A vector about providers of version 2 alone is run on such a one, all others on a dual-stack one.
-    for (name, stack) in [("provider", false), ("provider-v2-only", true)] {
-        let mine: Vec<&Vector> = vectors.iter().copied().filter(|v| (v.stack == Stack::V2Only) == stack).collect();
-        let stop = |result: &VectorResult| fault && !args.full && kills(catalogue, result, requirement);
+    let targets = match role {
+        Role::Consumer => &[("consumer", false)][..],
+        _ => &[("provider", false), ("provider-v2-only", true)],
+    };
+    for (name, stack) in targets {
+        let mine: Vec<&Vector> = vectors.iter().copied().filter(|v| (v.stack == Stack::V2Only) == *stack).collect();
+        let stop = |result: &VectorResult| *fault && !args.full && kills(catalogue, result, requirement);
         if mine.is_empty() || !mutant.killers.is_empty() && !args.full {
             continue;
         }
-        match run(name, switches, &mine, args.seed, &stop) {
-            Ok(results) => results.iter().for_each(|result| mutant.note(catalogue, result, fault, requirement)),
+        match run(name, &names, &mine, args.seed, &stop) {
+            Ok(results) => results.iter().for_each(|result| mutant.note(catalogue, result, *fault, requirement)),
             Err(why) => {
                 mutant.good = false;
                 mutant.others.push(format!("it does not start: {why}"));
             }
         }
     }
-    if fault {
+    if *fault {
         mutant.good = !mutant.killers.is_empty();
     }
     mutant
@@ -206,12 +247,12 @@ impl Mutant {
 
 fn run(
     name: &str,
-    switches: Switches,
+    switches: &[&str],
     vectors: &[&Vector],
     seed: u64,
     stop: &dyn Fn(&VectorResult) -> bool,
 ) -> Result<Vec<VectorResult>, String> {
-    let adapter = builtin::provider(name, switches, limits())?;
+    let adapter = builtin::reference(name, switches, limits())?;
     let (session, target_json, target) = engine::describe(&adapter).map_err(|fault| fault.to_string())?;
     let options = Options { seed, ..Options::default() };
     let interrupted = AtomicBool::new(false);
@@ -239,9 +280,10 @@ fn run(
 fn show(mutant: &Mutant) {
     let style = text::style(if mutant.good { Outcome::Pass } else { Outcome::Fail });
     let word = if mutant.good { "good" } else { "BAD " };
+    let role = mutant.role.name();
     let rests: BTreeSet<&str> = mutant.infos.iter().map(|info| info.rests_on).collect();
     let rests: Vec<&str> = rests.into_iter().collect();
-    anstream::println!("{style}{word}{style:#} {} ({})", mutant.name, rests.join(", "));
+    anstream::println!("{style}{word}{style:#} {role}: {} ({})", mutant.name, rests.join(", "));
     let shown = if mutant.good { &mutant.killers } else { &mutant.others };
     for line in shown.iter().take(5) {
         anstream::println!("{}", text::wrap(line, "       "));
@@ -256,21 +298,23 @@ fn show(mutant: &Mutant) {
 
 /// The matrix for docs/suite-quality.md.
 fn markdown(results: &[Mutant], catalogue: &Catalogue) -> String {
-    let mut out = String::from("| fault | what it does | breaks | killed by |\n|---|---|---|---|\n");
+    let mut out = String::from("| side | fault | what it does | breaks | killed by |\n|---|---|---|---|---|\n");
     for mutant in results.iter().filter(|m| !m.killers.is_empty() || !m.good) {
+        let role = mutant.role.name();
         let info = mutant.infos[0];
         let killers = match mutant.killers.as_slice() {
             [] => "**survives**".to_owned(),
             [only] => format!("`{only}`"),
             [first, rest @ ..] => format!("`{first}` and {} more", rest.len()),
         };
-        let _ = writeln!(out, "| `{}` | {} | {} | {killers} |", info.name, info.what, info.rests_on);
+        let _ = writeln!(out, "| {role} | `{}` | {} | {} | {killers} |", info.name, info.what, info.rests_on);
     }
+    let roles: BTreeSet<Role> = results.iter().map(|m| m.role).collect();
     let killers: BTreeSet<&String> = results.iter().flat_map(|m| &m.killers).collect();
     let idle: Vec<&Vector> = catalogue
         .vectors
         .iter()
-        .filter(|v| v.role == Role::Provider && v.suite == "cetp-v2" && !killers.contains(&v.id))
+        .filter(|v| roles.contains(&v.role) && v.suite == "cetp-v2" && !killers.contains(&v.id))
         .collect();
     let _ = writeln!(out, "\n{} vectors kill no fault:\n", idle.len());
     for vector in idle {

@@ -1,6 +1,8 @@
 //! `reference`: the built-in reference as a program, to be driven like any other target.
 
 use crate::exit::{Exit, Stop};
+use cetp_reference::consumer;
+use cetp_reference::session::Capabilities;
 use cetp_reference::stdio::{serve_supervisor, serve_worker};
 use cetp_reference::switches::Switches;
 use cetp_reference::target::Options;
@@ -13,6 +15,8 @@ use std::process::Command;
 pub enum ReferenceCommand {
     /// A provider with the fixture and every control
     Provider(ProviderArgs),
+    /// A consumer
+    Consumer(ConsumerArgs),
     /// The provider's process behind the connection; started by `reference provider`
     #[command(hide = true)]
     Worker {
@@ -32,6 +36,26 @@ pub struct ProviderArgs {
     /// Break or bend it on purpose; may be given several times
     #[arg(long = "switch", value_name = "NAME")]
     switches: Vec<String>,
+}
+
+/// How the consumer is built.
+#[derive(clap::Args, Clone)]
+pub struct ConsumerArgs {
+    /// Offer no optional capability
+    #[arg(long)]
+    core: bool,
+    /// Break or bend it on purpose; may be given several times
+    #[arg(long = "switch", value_name = "NAME")]
+    switches: Vec<String>,
+}
+
+impl ConsumerArgs {
+    fn options(&self) -> Result<consumer::target::Options, Stop> {
+        let switches = consumer::switches::Switches::from_names(&self.switches);
+        let switches = switches.map_err(|error| Stop::usage(error.to_string()))?;
+        let capabilities = if self.core { Capabilities::default() } else { Capabilities::ALL };
+        Ok(consumer::target::Options { capabilities, switches })
+    }
 }
 
 impl ProviderArgs {
@@ -64,6 +88,10 @@ pub fn reference(command: ReferenceCommand) -> Result<Exit, Stop> {
                 command
             };
             serve_supervisor(worker, BufReader::new(stdin()), stdout().lock())
+        }
+        ReferenceCommand::Consumer(args) => {
+            let target = consumer::target::ConsumerTarget::new(args.options()?);
+            consumer::stdio::serve(target, stdin().lock(), stdout())
         }
         ReferenceCommand::Worker { database, provider } => serve_worker(&database, provider.options()?),
     };

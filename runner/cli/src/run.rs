@@ -64,7 +64,8 @@ pub fn run(args: &RunArgs) -> Result<Exit, Stop> {
         builtin::opener(args.check_protocol).open(&args.target).map_err(|error| Stop::usage(error.to_string()))?;
     let asked = args.selection.role()?.or(target.role);
     if args.test.list {
-        let vectors = args.selection.pick(&catalogue, asked.unwrap_or(Role::Provider), &args.test)?;
+        let builtin = args.target.strip_prefix("builtin:").map_or(Role::Provider, builtin::role);
+        let vectors = args.selection.pick(&catalogue, asked.unwrap_or(builtin), &args.test)?;
         vectors.iter().for_each(|vector| anstream::println!("{}: test", vector.id));
         return Ok(Exit::Good);
     }

@@ -29,7 +29,7 @@ use std::thread;
 const MAX_LINE_BYTES: usize = 8 << 20;
 
 /// What a line of the target protocol may hold: a duplicate member could mean two things.
-const LINE: Limits = Limits { max_bytes: MAX_LINE_BYTES, ..Limits::TEXT };
+pub(crate) const LINE: Limits = Limits { max_bytes: MAX_LINE_BYTES, ..Limits::TEXT };
 
 /// Stack of a thread that works on one call. A line may be nested 10,000 deep, and reading a Bundle costs stack for
 /// each level.
@@ -62,15 +62,15 @@ impl Request {
     }
 }
 
-fn success(id: &Json, result: &Json) -> Json {
+pub(crate) fn success(id: &Json, result: &Json) -> Json {
     json!({ "jsonrpc": "2.0", "id": id, "result": result })
 }
 
-fn failure(id: &Json, code: i64, message: &str) -> Json {
+pub(crate) fn failure(id: &Json, code: i64, message: &str) -> Json {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
 }
 
-fn write_line(output: &mut impl Write, message: &Json) -> std::io::Result<()> {
+pub(crate) fn write_line(output: &mut impl Write, message: &Json) -> std::io::Result<()> {
     let mut line = message.to_string();
     line.push('\n');
     output.write_all(line.as_bytes())?;
@@ -133,7 +133,7 @@ fn kill_self() {
 }
 
 /// One line without its end; nothing at the end of the input, or where it is cut off.
-fn read_line(input: &mut impl BufRead) -> std::io::Result<Option<Vec<u8>>> {
+pub(crate) fn read_line(input: &mut impl BufRead) -> std::io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     input.read_until(b'\n', &mut line)?;
     Ok((line.pop() == Some(b'\n')).then_some(line))

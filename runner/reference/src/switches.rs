@@ -5,32 +5,9 @@
 //! place where it acts (`self.broken(Fault::…)`, `self.leeway(Leeway::…)`); a fault that only changes how a reply looks
 //! belongs into `distort.rs`, where the protocol's own code stays as it is.
 
-use crate::error::{Error, Result};
+use crate::registry::registry;
 
-/// What the registry says of a switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Info {
-    /// Its name, for command lines and reports.
-    pub name: &'static str,
-    /// For a fault the requirement that it breaks; for a leeway the requirement or rule that allows it.
-    pub rests_on: &'static str,
-    /// One sentence: what the provider does.
-    pub what: &'static str,
-}
-
-macro_rules! registry {
-    ($(#[$doc:meta])* $kind:ident { $($variant:ident $name:literal $rests_on:literal $what:literal;)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $kind { $(#[doc = $what] $variant,)* }
-
-        impl $kind {
-            /// The registry, in the order of the enum.
-            pub const ALL: &'static [(Info, $kind)] =
-                &[$((Info { name: $name, rests_on: $rests_on, what: $what }, $kind::$variant),)*];
-        }
-    };
-}
+pub use crate::registry::Info;
 
 registry! {
     /// Behaviours that break the specification.
@@ -1052,93 +1029,13 @@ registry! {
     }
 }
 
-/// A set of switches; empty for a conforming provider.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Switches {
-    faults: [u64; 8],
-    leeways: u128,
-}
-
-const _: () = assert!(Fault::ALL.len() <= 512 && Leeway::ALL.len() <= 128, "a set has a bit for each switch");
-
-impl Switches {
-    /// The set of these names, faults and leeways mixed.
-    ///
-    /// # Errors
-    /// A name that the registries do not have.
-    pub fn from_names<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Result<Switches> {
-        names.into_iter().try_fold(Switches::default(), |set, name| {
-            let name = name.as_ref();
-            let fault = Fault::ALL.iter().find(|(info, _)| info.name == name);
-            let leeway = Leeway::ALL.iter().find(|(info, _)| info.name == name);
-            match (fault, leeway) {
-                (Some((_, fault)), _) => Ok(set.with_fault(*fault)),
-                (None, Some((_, leeway))) => Ok(set.with_leeway(*leeway)),
-                (None, None) => Err(Error::UnknownSwitch(name.to_owned())),
-            }
-        })
-    }
-
-    /// Adds a fault.
-    #[must_use]
-    pub fn with_fault(mut self, fault: Fault) -> Switches {
-        self.faults[fault as usize / 64] |= 1 << (fault as usize % 64);
-        self
-    }
-
-    /// Adds a leeway.
-    #[must_use]
-    pub fn with_leeway(mut self, leeway: Leeway) -> Switches {
-        self.leeways |= 1 << leeway as usize;
-        self
-    }
-
-    /// Whether the provider is to break a requirement in this way.
-    pub fn broken(&self, fault: Fault) -> bool {
-        self.faults[fault as usize / 64] & (1 << (fault as usize % 64)) != 0
-    }
-
-    /// Whether the provider is to use this leeway.
-    pub fn leeway(&self, leeway: Leeway) -> bool {
-        self.leeways & (1 << leeway as usize) != 0
-    }
-
-    /// The names of the switches that are on.
-    pub fn names(&self) -> Vec<&'static str> {
-        let faults = Fault::ALL.iter().filter(|(_, fault)| self.broken(*fault)).map(|(info, _)| info.name);
-        let leeways = Leeway::ALL.iter().filter(|(_, leeway)| self.leeway(*leeway)).map(|(info, _)| info.name);
-        faults.chain(leeways).collect()
-    }
-}
+/// A set of the provider's switches; empty for a conforming provider.
+pub type Switches = crate::registry::Switches<Fault, Leeway>;
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
     #[test]
-    fn names_are_unique_and_lead_back() {
-        let infos = || Fault::ALL.iter().map(|(info, _)| info).chain(Leeway::ALL.iter().map(|(info, _)| info));
-        let names: BTreeSet<_> = infos().map(|info| info.name).collect();
-        assert_eq!(names.len(), infos().count());
-        for name in &names {
-            assert_eq!(Switches::from_names([name]).unwrap().names(), [*name]);
-        }
-        assert_eq!(Switches::from_names(&names).unwrap().names().len(), names.len());
-        assert!(matches!(Switches::from_names(["no_such"]), Err(Error::UnknownSwitch(_))));
-    }
-
-    #[test]
-    fn every_switch_rests_on_a_requirement_of_the_ledger() {
-        let ledger: serde_json::Value =
-            serde_json::from_str(include_str!("../../../vectors/requirements/cetp-v2.json")).unwrap();
-        let ids: BTreeSet<_> =
-            ledger["requirements"].as_array().unwrap().iter().filter_map(|row| row["id"].as_str()).collect();
-        for (info, _) in Fault::ALL {
-            assert!(ids.contains(info.rests_on), "{}: {}", info.name, info.rests_on);
-        }
-        for (info, _) in Leeway::ALL {
-            assert!(ids.contains(info.rests_on), "{}: {}", info.name, info.rests_on);
-        }
+    fn the_registry_is_sound() {
+        crate::registry::check::<super::Fault, super::Leeway>();
     }
 }

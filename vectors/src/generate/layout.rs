@@ -7,9 +7,32 @@ const WIDTH: usize = 150;
 
 /// Members that come first, in this order; the others follow by name.
 const FIRST: [&str; 26] = [
-    "id", "title", "notes", "role", "level", "requirements", "capabilities", "flags", "may_not_arise", "providers",
-    "package", "version", "versions", "to", "nth", "discover", "execute", "provider_id", "tool", "use", "with",
-    "requirement", "precondition", "when", "that", "is",
+    "id",
+    "title",
+    "notes",
+    "role",
+    "level",
+    "requirements",
+    "capabilities",
+    "flags",
+    "may_not_arise",
+    "providers",
+    "package",
+    "version",
+    "versions",
+    "to",
+    "nth",
+    "discover",
+    "execute",
+    "provider_id",
+    "tool",
+    "use",
+    "with",
+    "requirement",
+    "precondition",
+    "when",
+    "that",
+    "is",
 ];
 
 /// The text of a file with these vectors.
@@ -63,7 +86,11 @@ fn ordered(members: &Map<String, Json>) -> Vec<(&String, &Json)> {
 
 /// A JSON string in which nothing deceives the eye: what is no plain character is escaped.
 fn quoted(text: &str) -> String {
-    let plain = |c: char| (' '..='~').contains(&c) || ('\u{a0}' < c && c < '\u{2000}' && c != '\u{ad}' && c != '\u{61c}') || ('\u{4e00}'..'\u{a000}').contains(&c);
+    let plain = |c: char| {
+        (' '..='~').contains(&c)
+            || ('\u{a0}' < c && c < '\u{2000}' && c != '\u{ad}' && c != '\u{61c}')
+            || ('\u{4e00}'..'\u{a000}').contains(&c)
+    };
     let mut out = String::new();
     for c in Json::from(text).to_string().chars() {
         if plain(c) {

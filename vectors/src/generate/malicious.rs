@@ -86,7 +86,8 @@ pub(super) fn files(seed: u64) -> Result<Files, String> {
 
 impl Attack {
     fn vector(self) -> Result<Json, String> {
-        let section = self.stopped_by.first().and_then(|id| id.split('-').nth(1)).ok_or("an entry is stopped by nothing")?;
+        let section =
+            self.stopped_by.first().and_then(|id| id.split('-').nth(1)).ok_or("an entry is stopped by nothing")?;
         let id = format!("cetp2/consumer/{section}/malicious-{}", self.id);
         let providers = match (self.p, self.providers) {
             (Some(p), None) => Map::from_iter([("p".to_owned(), p)]),
