@@ -1,0 +1,14 @@
+//! stub
+/// Language
+pub enum Language {
+    /// e
+    English,
+    /// c
+    Chinese,
+    /// r
+    Readers,
+}
+/// x
+pub fn html(_: &crate::view::View<'_>, _: Language) -> String {
+    String::new()
+}
