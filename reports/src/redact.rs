@@ -124,6 +124,10 @@ impl Redactor {
         let mut out = transcript.clone();
         out.start.target = self.json(&out.start.target);
         out.entries = transcript.entries.iter().map(|entry| self.entry(entry)).collect();
+        for request in &mut out.incoming {
+            request.params = self.json(&request.params);
+            request.answer = self.json(&request.answer);
+        }
         out.ended = transcript.ended.as_ref().map(|e| Ended { at: e.at.clone(), why: self.cut_text(&e.why) });
         out
     }
