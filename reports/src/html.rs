@@ -251,12 +251,16 @@ fn level_row(name: &str, level: &Level) -> Markup {
             div.verdict.(class) { i aria-hidden="true" { (words::verdict_sign(level.verdict)) } " " (words::verdict(level.verdict)) }
             (proportions(&parts, level.vectors))
             div.counts {
-                (t(format!("{} of {} passed", level.passed + level.warned, level.vectors), format!("{} 个中 {} 个通过", level.vectors, level.passed + level.warned)))
+                @if level.vectors == 0 {
+                    (t("no vectors yet", "尚无向量"))
+                } @else {
+                    (t(format!("{} of {} passed", level.passed + level.warned, level.vectors), format!("{} 个中 {} 个通过", level.vectors, level.passed + level.warned)))
+                }
                 @for (outcome, n) in parts.iter().filter(|(outcome, n)| *n > 0 && *outcome != Outcome::Pass) {
-                    ", " (n) " " (words::outcome(*outcome))
+                    (t(", ", "，")) (n) " " (words::outcome(*outcome))
                 }
                 @if !level.uncovered.is_empty() {
-                    ", " (count(level.uncovered.len(), "requirement has no vector yet", "requirements have no vector yet", "条要求尚无向量"))
+                    (t(", ", "，")) (count(level.uncovered.len(), "requirement without a vector", "requirements without a vector", "条要求尚无向量"))
                 }
             }
         }

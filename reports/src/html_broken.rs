@@ -1,6 +1,7 @@
 //! What broke, by requirement: the part of the page that a stranger reads first. The main function is [`broken`].
 
-use crate::html_vector::{anchor, mismatches};
+use crate::html_vector::{anchor, clip, mismatches};
+use crate::sequence::{Exchange, exchanges};
 use crate::text::safe;
 use crate::view::{Row, View};
 use crate::words::{self, Words, count, t};
@@ -15,7 +16,9 @@ const MOST_NAMED: usize = 5;
 /// What failed, warned, broke and was not run.
 pub(crate) fn broken(view: &View<'_>) -> Markup {
     let failed = by_requirement(view, |row| row.row.outcome == Outcome::Fail, |row| &row.row.failed_requirements);
-    let warned = by_requirement(view, |_| true, |row| &row.row.warned_requirements);
+    // What is broken says more than what was not met in a weaker form too.
+    let mut warned = by_requirement(view, |_| true, |row| &row.row.warned_requirements);
+    warned.retain(|(requirement, _)| failed.iter().all(|(broken, _)| broken.id != requirement.id));
     let flaky: Vec<Row<'_>> =
         view.rows().filter(|r| r.row.outcome == Outcome::Fail && r.row.failed_requirements.is_empty()).collect();
     let errors = by_reason(view, Outcome::Error);
@@ -38,7 +41,7 @@ pub(crate) fn broken(view: &View<'_>) -> Markup {
                 ul.reasons { @for row in &flaky { li { (link(row)) ": " bdi { (safe(row.row.reason.as_deref().unwrap_or_default())) } } } }
             }
             @if !warned.is_empty() {
-                h3.warn { (words::sign(Outcome::Warn)) " " (count(warned.len(), "recommendation is not met", "recommendations are not met", "条“应该”要求未满足")) }
+                h3.warn { (words::sign(Outcome::Warn)) " " (count(warned.len(), "warning: what should be so is not", "warnings: what should be so is not", "条警告：未满足“应该”要求")) }
                 @for (requirement, rows) in &warned { (card(view, requirement, rows, "warn")) }
             }
             (reasons(&errors, Outcome::Error, t("Nobody's verdict: the target, the fixture or the suite broke", "不构成判定：被测方、夹具或测试套件出错")))
@@ -128,11 +131,26 @@ fn example(row: &Row<'_>, id: &str) -> Markup {
     };
     html! {
         div.example {
-            p.say { "“" (row.vector.title) "”, " (step(&finding.at)) ": " }
+            p.say { "“" (row.vector.title) "”, " (step(&finding.at)) }
+            @if let Some(exchange) = exchange_at(row, &finding.at) {
+                p.told {
+                    (t("asked ", "请求 ")) code { bdi { (safe(&exchange.verb)) " " (clip(&safe(&exchange.content), SHORT)) } }
+                    @for label in &exchange.labels { " " span.label { bdi { (safe(label)) } } }
+                    (t(", answered ", "，答复 ")) code { b { bdi { (safe(&exchange.answer)) } } " " bdi { (clip(&safe(&exchange.brought), SHORT)) } }
+                }
+            }
             @if finding.mismatches.is_empty() { p { bdi { (safe(&finding.message)) } } }
             (mismatches(finding, 2))
         }
     }
+}
+
+/// Characters of a message in an example.
+const SHORT: usize = 90;
+
+fn exchange_at(row: &Row<'_>, at: &str) -> Option<Exchange> {
+    let transcript = row.judged.transcript.as_ref()?;
+    exchanges(transcript).into_iter().find(|exchange| exchange.at == at && !exchange.from_target)
 }
 
 /// A step of a vector.

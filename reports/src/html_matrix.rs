@@ -127,7 +127,7 @@ fn tally(list: &[&VectorRow]) -> Markup {
     html! {
         @for outcome in [Outcome::Fail, Outcome::Error, Outcome::NotRun, Outcome::Warn] {
             @let n = list.iter().filter(|row| row.outcome == outcome).count();
-            @if n > 0 { ", " (n) " " (words::outcome(outcome)) }
+            @if n > 0 { (t(", ", "，")) (n) " " (words::outcome(outcome)) }
         }
     }
 }

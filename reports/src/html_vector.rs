@@ -110,9 +110,6 @@ fn one(view: &View<'_>, row: &Row<'_>, detail: &Detail) -> Markup {
             }
             div.body {
                 p.quiet { code { (result.vector) } " · " (words::level(&result.level)) }
-                @if short || result.outcome == Outcome::NotApplicable {
-                    @if let Some(reason) = &result.reason { p.reason { bdi { (safe(reason)) } } }
-                }
                 ul.about {
                     @for id in &result.requirements {
                         li {
@@ -120,6 +117,9 @@ fn one(view: &View<'_>, row: &Row<'_>, detail: &Detail) -> Markup {
                             @if let Some(requirement) = view.requirement(id) { " " span lang="en" { (requirement.text) } }
                         }
                     }
+                }
+                @if row.findings().is_empty() || result.repeats.len() > 1 {
+                    @if let Some(reason) = &result.reason { p.reason { bdi { (safe(reason)) } } }
                 }
                 @if let Some(notes) = &row.vector.notes { p.quiet lang="en" { (notes) } }
                 @for finding in row.findings() { (one_finding(view, finding)) }
@@ -200,7 +200,8 @@ fn lines(wanted: &Json, came: Option<&Json>) -> Markup {
     }
 }
 
-fn clip(text: &str, most: usize) -> String {
+/// A text of at most so many characters.
+pub(crate) fn clip(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
@@ -222,7 +223,7 @@ fn sequence(row: &Row<'_>, transcript: &Transcript, detail: &Detail, short: bool
     html! {
         @if !all.is_empty() && most > 0 {
             div.lanes { span { (t("runner", "运行器")) } span { (t("target", "被测方")) } }
-            ol.sequence {
+            ol.sequence aria-label=(t("Messages: what the runner asks, then what the target answers", "消息：先为运行器的请求，后为被测方的答复").both()) {
                 @for (n, exchange) in all.iter().enumerate() {
                     @if shown(n, exchange) {
                         @if std::mem::take(&mut left_out) > 0 { li.gap { "⋮" } }
@@ -252,6 +253,7 @@ fn message(exchange: &Exchange, bad: bool, chars: usize, typed: Option<&Entry>) 
             @if !exchange.at.is_empty() { span.at { (safe(&exchange.at)) } }
             p.ask {
                 b { bdi { (safe(&exchange.verb)) } } @if !exchange.about.is_empty() { " " span.who { bdi { (safe(&exchange.about)) } } }
+                @for label in &exchange.labels { " " span.label { bdi { (safe(label)) } } }
                 @if !exchange.content.is_empty() { " " code { bdi { (clip(&safe(&exchange.content), chars)) } } }
             }
             p.reply.(mood) {

@@ -1,0 +1,10 @@
+//! Reports from end to end: the commands as a user types them, over real runs.
+
+mod baseline;
+mod forms;
+mod interrupt;
+mod page;
+mod rig;
+mod secrets;
+mod tampering;
+mod verify;
