@@ -58,7 +58,7 @@ impl Signed {
 }
 
 /// A target with faults that a few vectors notice, so that a report has failures and passes.
-pub const FAULTY: &str = "builtin:provider+not_deduplicated";
+pub const FAULTY: &str = "builtin:provider+reserves_late";
 
 /// One signed report, made once; tests copy what they change.
 pub static SIGNED: LazyLock<Signed> = LazyLock::new(|| {
