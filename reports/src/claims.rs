@@ -190,7 +190,8 @@ mod tests {
                    "requirements": [id], "steps": [
                        {"call": "negotiate", "offer": [], "save": "s", "expect": [{"requirement": id, "is": {"$any": true}}]}]})
         };
-        let vectors = json!({"format": "cetp-vectors/1", "suite": "cetp-v2", "vectors": (0..8).map(vector).collect::<Vec<_>>()});
+        let vectors =
+            json!({"format": "cetp-vectors/1", "suite": "cetp-v2", "vectors": (0..8).map(vector).collect::<Vec<_>>()});
         let file = |json: Json| json.to_string().into_bytes();
         let files = Files::from([
             ("requirements/a.json".to_owned(), file(ledger)),

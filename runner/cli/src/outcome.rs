@@ -64,3 +64,58 @@ impl Gate<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cetp_vectors::ledger::Role;
+    use std::collections::BTreeMap;
+
+    fn row(outcome: Outcome) -> VectorRow {
+        VectorRow {
+            vector: "cetp2/provider/6/x".into(),
+            requirements: Vec::new(),
+            judged_requirements: Vec::new(),
+            failed_requirements: Vec::new(),
+            warned_requirements: Vec::new(),
+            level: "core".into(),
+            role: Role::Provider,
+            outcome,
+            reason: Some("why".into()),
+            duration_ms: 0,
+            repeats: BTreeMap::new(),
+            diagnostics: None,
+            transcript: None,
+        }
+    }
+
+    fn exit(outcomes: &[Outcome], deny_warn: bool) -> Exit {
+        let rows: Vec<VectorRow> = outcomes.iter().map(|outcome| row(*outcome)).collect();
+        let gate = Gate { rows: &rows, deny_warn, interrupted: false, fault: false };
+        gate.exit(None, &Catalogue::embedded(), false, true, &|_| ())
+    }
+
+    #[test]
+    fn the_codes_are_those_of_the_manual() {
+        use Outcome::{Error, Fail, NotApplicable, NotRun, Pass, Warn};
+        for (outcomes, deny_warn, code) in [
+            (&[Pass, NotApplicable][..], false, Exit::Good),
+            (&[Pass, Warn], false, Exit::Good),
+            (&[Pass, Warn], true, Exit::FallsShort),
+            (&[Pass, Fail, Error], false, Exit::FallsShort),
+            (&[Pass, NotRun], false, Exit::FallsShort),
+            (&[Pass, Error], false, Exit::Target),
+            (&[NotApplicable], false, Exit::FallsShort),
+            (&[], false, Exit::FallsShort),
+        ] {
+            assert_eq!(exit(outcomes, deny_warn), code, "{outcomes:?}");
+        }
+    }
+
+    #[test]
+    fn an_interruption_is_told_as_such() {
+        let rows = [row(Outcome::Fail)];
+        let gate = Gate { rows: &rows, deny_warn: false, interrupted: true, fault: false };
+        assert_eq!(gate.exit(None, &Catalogue::embedded(), false, false, &|_| ()), Exit::Interrupted);
+    }
+}

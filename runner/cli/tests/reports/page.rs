@@ -70,11 +70,29 @@ fn a_hostile_target_gets_no_script_to_run_and_nothing_fetched() {
     let folder = tempfile::tempdir().unwrap();
     let target = contrary(folder.path(), &["hostile", &words], "");
     let (out, page) = (folder.path().join("out"), folder.path().join("page.html"));
+    let (summary, junit) = (folder.path().join("s.md"), folder.path().join("j.xml"));
     let arguments = ["run", "--target", text(&target), "--report", text(&out), "--html", text(&page)];
+    let arguments = [arguments.as_slice(), &["--markdown", text(&summary), "--junit", text(&junit)]].concat();
     let output = crate::rig::command(&arguments).output().unwrap();
     assert!(page.exists(), "{}", String::from_utf8_lossy(&output.stderr));
     let html = std::fs::read_to_string(&page).unwrap();
     assert!(html.contains("PWNED"), "the hostile text is there, as text");
+
+    // No tag and no mention of theirs acts in a comment, and the XML can be read.
+    let summary = std::fs::read_to_string(&summary).unwrap();
+    let own = ["<details>", "<summary>", "<code>", "</details>", "</summary>", "</code>"];
+    let outside_fences: String = summary.split("```").step_by(2).collect();
+    let foreign = own.iter().fold(outside_fences, |text, tag| text.replace(tag, ""));
+    assert!(!foreign.contains('<'), "a tag that is not ours: {foreign}");
+    assert!(
+        Command::new("python3")
+            .arg("-c")
+            .arg("import sys, xml.etree.ElementTree as e; e.parse(sys.argv[1])")
+            .arg(&junit)
+            .status()
+            .unwrap()
+            .success()
+    );
 
     let with_policy = dom(&browser, &page);
     assert!(with_policy.contains("conformance report"), "the browser shows the page and stays there");

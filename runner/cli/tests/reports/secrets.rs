@@ -20,12 +20,8 @@ fn they_are_taken_out_and_the_report_still_follows() {
     let at = |name: &str| out.join(name);
     let arguments = ["run", "--target", text(&target), "--report", text(&out), "--format", "pretty"];
     let (page, junit, ctrf, markdown) = (at("p.html"), at("j.xml"), at("c.json"), at("s.md"));
-    let forms = [
-        ["--html", text(&page)],
-        ["--junit", text(&junit)],
-        ["--ctrf", text(&ctrf)],
-        ["--markdown", text(&markdown)],
-    ];
+    let forms =
+        [["--html", text(&page)], ["--junit", text(&junit)], ["--ctrf", text(&ctrf)], ["--markdown", text(&markdown)]];
     let output = crate::rig::command(&[arguments.as_slice(), &forms.concat()].concat()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     let mut written = files(&out);
