@@ -31,6 +31,18 @@ pub fn conclude(
     role: Role,
     results: &[VectorRow],
 ) -> Conclusion {
+    // Other vectors than those that the suite is known for prove whatever their author likes.
+    concluded(catalogue, catalogue.is_official(), suite, suite_version, role, results)
+}
+
+fn concluded(
+    catalogue: &Catalogue,
+    official: bool,
+    suite: &str,
+    suite_version: &str,
+    role: Role,
+    results: &[VectorRow],
+) -> Conclusion {
     let outcomes: BTreeMap<&str, Outcome> = results.iter().map(|row| (row.vector.as_str(), row.outcome)).collect();
     let mut levels: BTreeMap<String, Level> = BTreeMap::new();
     for vector in catalogue.vectors.iter().filter(|v| v.suite == suite && v.role == role) {
@@ -52,8 +64,7 @@ pub fn conclude(
     for level in levels.values_mut() {
         level.verdict = verdict(level);
     }
-    // Other vectors than those that the suite is known for prove whatever their author likes.
-    let claims = if catalogue.is_official() { claims(&levels, suite, suite_version, role) } else { Vec::new() };
+    let claims = if official { claims(&levels, suite, suite_version, role) } else { Vec::new() };
     Conclusion { requirements: requirements(catalogue, suite, role, results), levels, claims }
 }
 
@@ -154,4 +165,129 @@ fn requirements(catalogue: &Catalogue, suite: &str, role: Role, results: &[Vecto
         });
     }
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::{Value as Json, json};
+    use std::collections::BTreeMap as Files;
+    use std::sync::LazyLock;
+
+    /// A small suite: two requirements of core, one of each of two optional levels, with two vectors each; and a role that
+    /// the results are not about.
+    static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
+        let levels = ["core", "core", "async_operations", "cancellation"];
+        let requirement = |n: usize| {
+            json!({"id": format!("CETP2-1-0{n}"), "section": "1", "role": "provider", "level": levels[n],
+                   "strength": "must", "text": "x"})
+        };
+        let ledger = json!({"specification": "CETP v2", "requirements": (0..4).map(requirement).collect::<Vec<_>>()});
+        let vector = |n: usize| {
+            let id = format!("CETP2-1-0{}", n / 2);
+            json!({"id": format!("cetp2/provider/1/v{n}"), "title": "x", "role": "provider", "level": levels[n / 2],
+                   "requirements": [id], "steps": [
+                       {"call": "negotiate", "offer": [], "save": "s", "expect": [{"requirement": id, "is": {"$any": true}}]}]})
+        };
+        let vectors =
+            json!({"format": "cetp-vectors/1", "suite": "cetp-v2", "vectors": (0..8).map(vector).collect::<Vec<_>>()});
+        let file = |json: Json| json.to_string().into_bytes();
+        let files = Files::from([
+            ("requirements/a.json".to_owned(), file(ledger)),
+            ("cetp-v2/provider/a.json".to_owned(), file(vectors)),
+        ]);
+        Catalogue::from_files(files).unwrap()
+    });
+
+    fn row(n: usize, outcome: Outcome) -> VectorRow {
+        let vector = &CATALOGUE.vectors[n];
+        VectorRow {
+            vector: vector.id.clone(),
+            requirements: vector.requirements.clone(),
+            judged_requirements: vector.requirements.clone(),
+            failed_requirements: Vec::new(),
+            warned_requirements: Vec::new(),
+            level: vector.level.clone(),
+            role: vector.role,
+            outcome,
+            reason: None,
+            duration_ms: 0,
+            repeats: BTreeMap::new(),
+            diagnostics: None,
+            transcript: None,
+        }
+    }
+
+    fn claimed(rows: &[VectorRow]) -> BTreeSet<String> {
+        let conclusion = concluded(&CATALOGUE, true, "cetp-v2", "1", Role::Provider, rows);
+        conclusion.claims.into_iter().map(|claim| claim.claim).collect()
+    }
+
+    /// Any result for each vector, or none.
+    fn results() -> impl Strategy<Value = Vec<VectorRow>> {
+        // Passes are frequent, so that claims are.
+        let outcome = prop_oneof![
+            12 => Just(Some(Outcome::Pass)),
+            1 => proptest::sample::select(Outcome::ALL.to_vec()).prop_map(Some),
+            1 => Just(None),
+        ];
+        proptest::collection::vec(outcome, CATALOGUE.vectors.len())
+            .prop_map(|list| list.into_iter().enumerate().filter_map(|(n, o)| Some(row(n, o?))).collect())
+    }
+
+    #[test]
+    fn a_run_without_a_gap_claims_every_level() {
+        let rows: Vec<VectorRow> = (0..8).map(|n| row(n, Outcome::Pass)).collect();
+        let all = ["cetp-v2-async_operations", "cetp-v2-cancellation", "cetp-v2-core"];
+        assert_eq!(claimed(&rows), all.map(str::to_owned).into());
+        let conclusion = conclude(&CATALOGUE, "cetp-v2", "1", Role::Provider, &rows);
+        assert!(conclusion.claims.is_empty(), "vectors that are not the suite's carry no claim");
+    }
+
+    #[test]
+    fn a_requirement_without_a_vector_is_a_gap() {
+        let mut catalogue = CATALOGUE.clone();
+        catalogue.vectors.retain(|vector| vector.requirements != ["CETP2-1-01"]);
+        let rows: Vec<VectorRow> = (0..8).map(|n| row(n, Outcome::Pass)).collect();
+        let conclusion = concluded(&catalogue, true, "cetp-v2", "1", Role::Provider, &rows);
+        assert_eq!(conclusion.levels["core"].uncovered, ["CETP2-1-01"]);
+        assert_eq!(conclusion.levels["core"].verdict, Verdict::Incomplete);
+        assert!(conclusion.claims.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn a_level_with_a_gap_or_fault_is_not_claimed(rows in results()) {
+            let claims = claimed(&rows);
+            for level in ["core", "async_operations", "cancellation"] {
+                let suite = CATALOGUE.vectors.iter().filter(|v| v.level == level).count();
+                let ran: Vec<&VectorRow> = rows.iter().filter(|row| row.level == level).collect();
+                let bad = |row: &&VectorRow| matches!(row.outcome, Outcome::Error | Outcome::Fail | Outcome::NotRun);
+                let sound = ran.len() == suite && !ran.iter().any(bad);
+                prop_assert!(sound || !claims.contains(&format!("cetp-v2-{level}")), "{level}");
+            }
+            prop_assert!(claims.is_empty() || claims.contains("cetp-v2-core"), "an option is claimed only with core");
+        }
+
+        #[test]
+        fn taking_a_vector_away_makes_no_claim_appear(rows in results(), n in 0..8usize) {
+            let before = claimed(&rows);
+            let mut fewer = rows;
+            if n < fewer.len() {
+                fewer.remove(n);
+            }
+            prop_assert!(claimed(&fewer).is_subset(&before));
+        }
+
+        #[test]
+        fn a_worse_outcome_makes_no_claim_appear(rows in results(), n in 0..8usize) {
+            let before = claimed(&rows);
+            let mut worse = rows;
+            if let Some(row) = worse.get_mut(n).filter(|row| row.outcome != Outcome::Error) {
+                row.outcome = Outcome::Fail;
+            }
+            prop_assert!(claimed(&worse).is_subset(&before));
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use cetp_vectors::judge::Outcome;
 use cetp_vectors::ledger::Role;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -10,10 +11,11 @@ use std::collections::BTreeMap;
 pub const FORMAT: &str = "cetp-conformance-report/1";
 
 /// A whole report.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Report {
-    /// [`FORMAT`].
+    /// `cetp-conformance-report/1`.
+    #[schemars(extend("const" = FORMAT))]
     pub format: String,
     /// The vectors that were used.
     pub suite: Suite,
@@ -27,6 +29,10 @@ pub struct Report {
     pub finished_at: String,
     /// Where it ran, for people: operating system, processor, seed.
     pub environment: BTreeMap<String, String>,
+    /// The names of the secrets that were taken out of everything that follows, each with the number of places. In the
+    /// place of each stands `[redacted NAME]`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub redacted: BTreeMap<String, u64>,
     /// Whether the run ended before all that was selected had been run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
@@ -41,7 +47,7 @@ pub struct Report {
 }
 
 /// The vectors that were used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
     /// For example `cetp-v2`.
@@ -55,7 +61,7 @@ pub struct Suite {
 }
 
 /// A program and its version.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
     /// Its name.
@@ -65,7 +71,7 @@ pub struct Program {
 }
 
 /// What was tested.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
     /// Name that the target gives itself.
@@ -75,6 +81,7 @@ pub struct Target {
     /// How it was reached: `in-process`, `stdio`, `adb`.
     pub adapter: String,
     /// The side that was tested.
+    #[schemars(schema_with = "role_schema")]
     pub role: Role,
     /// Versions of the protocol that it claims.
     pub versions: Vec<u64>,
@@ -84,10 +91,24 @@ pub struct Target {
     pub controls: Vec<String>,
     /// The files that were tested.
     pub subjects: Vec<Subject>,
+    /// Facts that only the target vouches for: no one else saw them.
+    pub declared: Vec<String>,
+    /// The whole answer to `target.describe`. Name, version, versions, capabilities and controls above follow from it.
+    pub description: Json,
+}
+
+/// Facts that a target of this adapter tells of itself, where nobody could look: what follows from them is declared by the
+/// target. Over a pipe the target plays the platform too; on a device the platform tells all but two.
+pub fn declared_facts(adapter: &str) -> Vec<String> {
+    let facts: &[&str] = match adapter {
+        "adb" => &["audit", "fds"],
+        _ => &["explicit", "immutable", "access", "audit", "ui", "fds"],
+    };
+    facts.iter().map(|fact| (*fact).to_owned()).collect()
 }
 
 /// A file and its digest.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Subject {
     /// File name, without the folder it lay in.
@@ -97,7 +118,7 @@ pub struct Subject {
 }
 
 /// What became of a vector.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VectorRow {
     /// Its id.
@@ -116,8 +137,10 @@ pub struct VectorRow {
     /// Its level.
     pub level: String,
     /// The side that it tests.
+    #[schemars(schema_with = "role_schema")]
     pub role: Role,
     /// The outcome.
+    #[schemars(schema_with = "outcome_schema")]
     pub outcome: Outcome,
     /// Why, in a sentence; nothing for a pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,6 +149,7 @@ pub struct VectorRow {
     pub duration_ms: u64,
     /// How often each outcome came, where it was run more than once.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(schema_with = "repeats_schema")]
     pub repeats: BTreeMap<Outcome, u32>,
     /// The end of what the target wrote to stderr, for a vector that fell short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -136,7 +160,7 @@ pub struct VectorRow {
 }
 
 /// The verdict on a level, with its denominators.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Level {
     /// The verdict.
@@ -163,7 +187,7 @@ pub struct Level {
 }
 
 /// What can be said of a level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Every vector of the level was run, and none is error, fail or not_run.
@@ -192,12 +216,13 @@ impl Verdict {
 }
 
 /// What became of a requirement.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequirementRow {
     /// Its id.
     pub id: String,
     /// The strongest outcome over its vectors; nothing where no vector judges it.
+    #[schemars(schema_with = "optional_outcome_schema")]
     pub outcome: Option<Outcome>,
     /// Why nothing was judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -207,13 +232,44 @@ pub struct RequirementRow {
 }
 
 /// Something that the target may claim.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// For example `cetp-v2-core`.
     pub claim: String,
     /// The side that may claim it.
+    #[schemars(schema_with = "role_schema")]
     pub role: Role,
     /// The version of the suite that it rests on.
     pub suite_version: String,
+}
+
+fn role_schema(_: &mut SchemaGenerator) -> Schema {
+    let names = [Role::Provider, Role::Consumer, Role::Host, Role::Admission].map(Role::name);
+    json_schema!({ "type": "string", "enum": names })
+}
+
+fn outcome_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": Outcome::ALL.map(Outcome::name) })
+}
+
+fn optional_outcome_schema(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<Option<&str>> = Outcome::ALL.map(|outcome| Some(outcome.name())).into_iter().chain([None]).collect();
+    json_schema!({ "type": ["string", "null"], "enum": names })
+}
+
+fn repeats_schema(_: &mut SchemaGenerator) -> Schema {
+    let names = Outcome::ALL.map(Outcome::name);
+    json_schema!({
+        "type": "object",
+        "propertyNames": { "enum": names },
+        "additionalProperties": { "type": "integer", "minimum": 1 },
+    })
+}
+
+/// The JSON Schema of `report.json`, as it lies in `reports/report.schema.json`.
+pub fn schema() -> Json {
+    let mut schema = schemars::schema_for!(Report).to_value();
+    schema["title"] = "Report of a run of the CETP conformance suite".into();
+    schema
 }

@@ -3,12 +3,14 @@
 //! The engine prints nothing: it emits [`Event`]s, in whatever order things happen, and returns the results sorted by id.
 
 use crate::adapter::{Adapter, Fault, Session};
-use crate::execute::{Setting, exchange, execute};
+use crate::execute::{INTERRUPTED, Setting, exchange, execute};
 use crate::limits::STACK_BYTES;
-use crate::plan::{Plan, plan};
+use cetp_reports::check::{flake_reason, over_repeats};
+use cetp_reports::redact::Redactor;
 use cetp_vectors::judge::{Finding, Judge, Judgement, Outcome};
 use cetp_vectors::machine::Answer;
 use cetp_vectors::model::Vector;
+use cetp_vectors::plan::{Plan, plan};
 use cetp_vectors::protocol::{Describe, VERSION};
 use cetp_vectors::transcript::{Ended, Transcript};
 use serde_json::{Value as Json, json};
@@ -29,11 +31,13 @@ pub struct Options {
     pub repeat: u32,
     /// End after the first vector that fell short.
     pub fail_fast: bool,
+    /// Takes the target's secrets out of every result before anybody is told of it.
+    pub redactor: Redactor,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { threads: 1, seed: 0, repeat: 1, fail_fast: false }
+        Options { threads: 1, seed: 0, repeat: 1, fail_fast: false, redactor: Redactor::default() }
     }
 }
 
@@ -88,6 +92,12 @@ impl VectorResult {
             repeats: BTreeMap::new(),
             own_fault: false,
         }
+    }
+
+    /// Whether it was under way when the user ended the run: it proves nothing, and is no result.
+    pub fn cut_short(&self) -> bool {
+        let ended = self.transcript.as_ref().and_then(|transcript| transcript.ended.as_ref());
+        self.outcome == Outcome::Error && self.repeats.len() < 2 && ended.is_some_and(|ended| ended.why == INTERRUPTED)
     }
 
     /// Whether it is an error, a fail or a vector that was not run.
@@ -203,6 +213,9 @@ impl Run<'_> {
             }
             let seed = self.options.seed.wrapping_add(n.into());
             let result = self.once(vector, session, seed);
+            if n > 0 && result.cut_short() {
+                break;
+            }
             *repeats.entry(result.outcome).or_insert(0) += 1;
             if worst.as_ref().is_none_or(|worst| result.outcome < worst.outcome) {
                 worst = Some(result);
@@ -211,12 +224,9 @@ impl Run<'_> {
         let mut worst = worst.expect("at least one run");
         worst.duration = begun.elapsed();
         if repeats.len() > 1 {
-            let counts: Vec<String> = repeats.iter().map(|(outcome, n)| format!("{} {n}", outcome.name())).collect();
             let seed = worst.transcript.as_ref().map_or(self.options.seed, |t| t.start.seed);
-            // Whatever the outcomes are: one that depends on the run is no verdict to rely on.
-            worst.outcome = worst.outcome.min(Outcome::Fail);
-            let flake = format!("the outcome changes from run to run ({}); seed {seed}: ", counts.join(", "));
-            worst.reason = Some(flake + worst.reason.as_deref().unwrap_or_default());
+            worst.outcome = over_repeats(worst.outcome, &repeats);
+            worst.reason = Some(flake_reason(&repeats, seed, worst.reason.as_deref()));
         }
         worst.repeats = repeats;
         worst
@@ -224,11 +234,38 @@ impl Run<'_> {
 
     fn once(&self, vector: &Vector, slot: &mut Option<Box<dyn Session>>, seed: u64) -> VectorResult {
         let attempt = catch_unwind(AssertUnwindSafe(|| self.attempt(vector, slot, seed)));
-        attempt.unwrap_or_else(|panic| {
+        let result = attempt.unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
             let why = format!("the suite itself failed: {}", text.unwrap_or("it panicked"));
             VectorResult { own_fault: true, ..VectorResult::without_run(vector, Outcome::Error, why) }
-        })
+        });
+        if self.options.redactor.is_empty() { result } else { self.without_secrets(vector, result) }
+    }
+
+    /// The result as it may be told: no secret is in it, and the verdict is one that the transcript without them leads to.
+    fn without_secrets(&self, vector: &Vector, result: VectorResult) -> VectorResult {
+        let redactor = &self.options.redactor;
+        let mut out = VectorResult {
+            reason: result.reason.as_deref().map(|reason| redactor.cut_text(reason)),
+            diagnostics: redactor.cut_text(&result.diagnostics),
+            judgement: None,
+            transcript: None,
+            ..result
+        };
+        if let (Some(transcript), Some(live)) = (result.transcript, result.judgement) {
+            match redactor.judged(vector, transcript, live) {
+                Ok((transcript, judgement)) => {
+                    out.reason.clone_from(&judgement.reason);
+                    out.judgement = Some(judgement);
+                    out.transcript = Some(transcript);
+                }
+                Err(why) => {
+                    out.outcome = Outcome::Error;
+                    out.reason = Some(why);
+                }
+            }
+        }
+        out
     }
 
     fn attempt(&self, vector: &Vector, slot: &mut Option<Box<dyn Session>>, seed: u64) -> VectorResult {
@@ -294,7 +331,10 @@ fn worker(shared: &Shared<'_>, mut session: Option<Box<dyn Session>>, tell: &dyn
         let n = shared.next.fetch_add(1, Ordering::Relaxed);
         let Some(vector) = shared.run.vectors.get(n) else { break };
         tell(Told::Begun(n));
-        tell(Told::Finished(Box::new(shared.run.one(vector, &mut session))));
+        let result = shared.run.one(vector, &mut session);
+        if !result.cut_short() {
+            tell(Told::Finished(Box::new(result)));
+        }
     }
     if let Some(session) = session {
         session.end();

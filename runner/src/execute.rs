@@ -122,6 +122,9 @@ struct Pause {
     until: Instant,
 }
 
+/// Why a vector that was under way ended, where the user wanted the run to end.
+pub const INTERRUPTED: &str = "the run was interrupted";
+
 /// How long the executor waits at once, so that it notices an interruption.
 const SLICE: Duration = Duration::from_millis(100);
 
@@ -226,7 +229,7 @@ impl Run<'_> {
     fn turn(&mut self) {
         if self.setting.interrupted.load(Ordering::Relaxed) {
             let at = self.entries.last().map_or_else(|| "0".to_owned(), |entry| entry.at.clone());
-            self.ended = Some(Ended { at, why: "the run was interrupted".into() });
+            self.ended = Some(Ended { at, why: INTERRUPTED.into() });
             return self.machine.stop();
         }
         let now = Instant::now();

@@ -7,7 +7,6 @@ pub mod guard;
 pub mod harness;
 pub mod inprocess;
 pub mod limits;
-pub mod plan;
 pub mod protocol;
 pub mod stdio;
 pub mod target;

@@ -8,6 +8,7 @@ use crate::guard::Program;
 use crate::limits::Limits;
 use crate::protocol::Checker;
 use crate::stdio::StdioAdapter;
+use cetp_reports::redact::Redactor;
 use cetp_vectors::ledger::Role;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -23,6 +24,8 @@ use std::sync::Arc;
 /// command = ["python3", "provider.py"]
 /// working_directory = "."        # relative to this file
 /// subjects = ["provider.py"]     # what is under test: hashed into the report
+/// secrets = ["API_TOKEN"]        # variables whose values are taken out of reports and messages
+/// secret_files = ["token.txt"]   # files whose content is
 /// [environment]
 /// PYTHONDONTWRITEBYTECODE = "1"
 /// [limits]
@@ -51,6 +54,12 @@ pub struct TargetFile {
     /// Files that are under test, relative to this file; hashed into the report.
     #[serde(default)]
     pub subjects: Vec<PathBuf>,
+    /// Names of environment variables, of this file or of the runner, whose values are secret.
+    #[serde(default)]
+    pub secrets: Vec<String>,
+    /// Files, relative to this file, whose content is secret; white space around it does not count.
+    #[serde(default)]
+    pub secret_files: Vec<PathBuf>,
 }
 
 /// Adapters that a target file can name.
@@ -71,6 +80,8 @@ pub struct Target {
     pub adapter: Box<dyn Adapter>,
     /// Files that are under test.
     pub subjects: Vec<PathBuf>,
+    /// Takes the target's secrets out of what is told.
+    pub redactor: Redactor,
 }
 
 /// A target that cannot be opened: the user's input is wrong.
@@ -99,7 +110,9 @@ impl Opener<'_> {
     pub fn open(&self, name: &str) -> Result<Target, OpenError> {
         if let Some(builtin) = name.strip_prefix("builtin:") {
             let adapter = (self.builtin)(builtin).map_err(OpenError)?;
-            return Ok(Target { name: name.to_owned(), role: None, adapter, subjects: Vec::new() });
+            // It is part of this program.
+            let subjects = std::env::current_exe().into_iter().collect();
+            return Ok(Target { name: name.to_owned(), role: None, adapter, subjects, redactor: Redactor::default() });
         }
         if let Some(command) = name.strip_prefix("stdio:") {
             let words = shell_words::split(command)
@@ -107,7 +120,7 @@ impl Opener<'_> {
             let directory = std::env::current_dir().map_err(|error| OpenError(error.to_string()))?;
             let subjects = subject_words(&words, &directory);
             let adapter = self.stdio(words, directory, &BTreeMap::new(), Limits::default())?;
-            return Ok(Target { name: name.to_owned(), role: None, adapter, subjects });
+            return Ok(Target { name: name.to_owned(), role: None, adapter, subjects, redactor: Redactor::default() });
         }
         let path = Path::new(name);
         let text = std::fs::read_to_string(path).map_err(|error| {
@@ -128,10 +141,11 @@ impl Opener<'_> {
         if subjects.is_empty() {
             subjects = subject_words(&file.command, &directory);
         }
+        let redactor = redactor(&file, &folder).map_err(|message| OpenError(format!("{name}: {message}")))?;
         let adapter = match file.adapter {
             AdapterKind::Stdio => self.stdio(file.command, directory, &file.environment, file.limits)?,
         };
-        Ok(Target { name: file.name, role: file.role, adapter, subjects })
+        Ok(Target { name: file.name, role: file.role, adapter, subjects, redactor })
     }
 
     fn stdio(
@@ -155,6 +169,23 @@ impl Opener<'_> {
             checker: self.check_protocol.then(|| Arc::new(Checker::new())),
         }))
     }
+}
+
+/// The secrets that a target file names. One that is not there is an error: a misspelt name would hide nothing.
+fn redactor(file: &TargetFile, folder: &Path) -> Result<Redactor, String> {
+    let mut secrets = Vec::new();
+    for name in &file.secrets {
+        let value = file.environment.get(name).cloned().or_else(|| std::env::var(name).ok());
+        let value = value.ok_or_else(|| format!("secrets: there is no environment variable {name}"))?;
+        secrets.push((name.clone(), value));
+    }
+    for path in &file.secret_files {
+        let text = std::fs::read_to_string(folder.join(path))
+            .map_err(|error| format!("secret_files: {}: {error}", path.display()))?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        secrets.push((name, text.trim().to_owned()));
+    }
+    Redactor::new(secrets).map_err(|error| error.to_string())
 }
 
 /// The program and every word of a command that is a file.

@@ -15,6 +15,7 @@ pub mod normalise;
 pub mod parcel;
 pub mod parse;
 pub mod pattern;
+pub mod plan;
 pub mod protocol;
 pub mod schema;
 pub mod script;

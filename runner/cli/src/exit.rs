@@ -1,5 +1,6 @@
 //! Exit codes, the same for every command. The main types are [`Exit`] and [`Stop`].
 
+use cetp_reports::error::ReportError;
 use std::process::ExitCode;
 
 /// How the program ends.
@@ -43,5 +44,25 @@ impl Stop {
     /// The target could not be driven.
     pub fn target(message: impl Into<String>) -> Stop {
         Stop { message: message.into(), exit: Exit::Target }
+    }
+}
+
+/// A report, key or baseline that does not fit is the user's input, but for one that was read and refused.
+impl From<ReportError> for Stop {
+    fn from(error: ReportError) -> Stop {
+        let exit = match error {
+            ReportError::DoesNotFollow(_)
+            | ReportError::Signature(_)
+            | ReportError::Demand(_)
+            | ReportError::Format { .. }
+            | ReportError::Form { .. } => Exit::FallsShort,
+            ReportError::Render { .. } => Exit::OwnFault,
+            ReportError::File { .. }
+            | ReportError::OtherVectors { .. }
+            | ReportError::Key { .. }
+            | ReportError::Baseline { .. }
+            | ReportError::Merge(_) => Exit::Usage,
+        };
+        Stop { message: error.to_string(), exit }
     }
 }

@@ -4,9 +4,16 @@
 pub mod builtin;
 mod exit;
 mod explain;
+mod forms;
+mod keygen;
 mod list;
 pub mod mutants;
+mod outcome;
+mod printer;
+mod progress;
+mod publish;
 mod reference;
+mod report;
 mod run;
 mod select;
 mod target_check;
@@ -37,6 +44,11 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Prove the vectors: run them against the reference with each of its faults, and with each leeway
     Mutants(mutants::MutantsArgs),
+    /// Verify, show and compare reports
+    #[command(subcommand)]
+    Report(Box<report::ReportCommand>),
+    /// Make a key to sign reports with
+    Keygen(keygen::KeygenArgs),
     /// Look at a target
     #[command(subcommand)]
     Target(target_check::TargetCommand),
@@ -85,6 +97,8 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
         Command::Requirements(args) => list::requirements(&args),
         Command::Explain(args) => explain::explain(&args),
         Command::Mutants(args) => mutants::mutants(&args),
+        Command::Report(command) => report::report(&command),
+        Command::Keygen(args) => keygen::keygen(&args),
         Command::Target(command) => target_check::target(&command),
         Command::Reference(command) => reference::reference(command),
     }

@@ -3,20 +3,23 @@
 use crate::VectorsArg;
 use crate::builtin;
 use crate::exit::{Exit, Stop};
+use crate::forms::Forms;
+use crate::outcome::Gate;
+use crate::printer::Printer;
+use crate::publish::{Key, publish};
 use crate::select::Selection;
+use cetp_reports::baseline::Baseline;
 use cetp_reports::claims::conclude;
-use cetp_reports::model::{FORMAT, Program, Report, Subject, Suite, VectorRow};
-use cetp_reports::text;
-use cetp_runner::engine::{self, Event, Options, VectorResult, findings};
+use cetp_reports::model::{FORMAT, Program, Report, Subject, Suite, VectorRow, declared_facts};
+use cetp_runner::engine::{self, Options, VectorResult};
 use cetp_vectors::expr::sha256_hex;
-use cetp_vectors::judge::{Judgement, Outcome};
+use cetp_vectors::judge::Judgement;
 use cetp_vectors::ledger::Role;
 use cetp_vectors::load::Catalogue;
-use cetp_vectors::model::Vector;
 use cetp_vectors::protocol::Describe;
-use libtest_mimic::{Arguments, ColorSetting, FormatSetting};
+use libtest_mimic::{Arguments, ColorSetting};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -28,14 +31,14 @@ pub const SUITE_VERSION: &str = env!("CARGO_PKG_VERSION");
 pub struct RunArgs {
     /// What is tested: builtin:NAME, stdio:COMMAND, or a target file
     #[arg(long, default_value = "builtin:provider")]
-    target: String,
+    pub target: String,
     #[command(flatten)]
-    selection: Selection,
+    pub selection: Selection,
     #[command(flatten)]
-    vectors: VectorsArg,
+    pub vectors: VectorsArg,
     /// Decides UUIDs and schedules
     #[arg(long, default_value_t = 0)]
-    seed: u64,
+    pub seed: u64,
     /// Run each vector N times, with the seeds after the first; a changing outcome falls short
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
@@ -44,12 +47,26 @@ pub struct RunArgs {
     fail_fast: bool,
     /// Check every message against the schemas of the target protocol, both ways
     #[arg(long)]
-    check_protocol: bool,
+    pub check_protocol: bool,
     /// Write report.json into this folder
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
+    /// Sign the report with this key, a file or env:CETP_NAME: report.dsse.json lies beside it
+    #[arg(long, value_name = "KEY.pem", requires = "report")]
+    sign: Option<String>,
     #[command(flatten)]
-    test: Arguments,
+    forms: Forms,
+    /// Results that are known to fall short: they do not make the run exit 1
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Write the results of this run into the baseline
+    #[arg(long, requires = "baseline")]
+    update_baseline: bool,
+    /// Let a SHOULD that is not met make the run exit 1 too
+    #[arg(long, value_name = "WHAT", value_parser = ["warn"])]
+    deny: Option<String>,
+    #[command(flatten)]
+    pub test: Arguments,
 }
 
 /// Runs what is selected.
@@ -69,15 +86,22 @@ pub fn run(args: &RunArgs) -> Result<Exit, Stop> {
         vectors.iter().for_each(|vector| anstream::println!("{}: test", vector.id));
         return Ok(Exit::Good);
     }
+    // What can be wrong with the arguments is found before the run, not after it.
     if let Some(folder) = &args.report {
-        // Before the run, not after it.
         std::fs::create_dir_all(folder)
             .map_err(|error| Stop::usage(format!("--report {}: {error}", folder.display())))?;
     }
+    args.forms.prepare()?;
+    let key = args.sign.as_deref().map(Key::open).transpose()?;
+    let baseline = match &args.baseline {
+        Some(path) if args.update_baseline && !path.exists() => Some(Baseline::default()),
+        Some(path) => Some(Baseline::read(path)?),
+        None => None,
+    };
     let subjects = subjects(&target.subjects)?;
-    let adapter = target.adapter;
-    let (session, json, describe) =
-        engine::describe(adapter.as_ref()).map_err(|fault| Stop::target(format!("{}: {fault}", args.target)))?;
+    let (adapter, redactor) = (target.adapter, target.redactor);
+    let (session, json, describe) = engine::describe(adapter.as_ref())
+        .map_err(|fault| Stop::target(redactor.cut_text(&format!("{}: {fault}", args.target))))?;
     let role = role_of(asked, &describe)?;
     let vectors = args.selection.pick(&catalogue, role, &args.test)?;
 
@@ -93,9 +117,10 @@ pub fn run(args: &RunArgs) -> Result<Exit, Stop> {
         seed: args.seed,
         repeat: args.repeat,
         fail_fast: args.fail_fast,
+        redactor: redactor.clone(),
     };
     let started_at = jiff::Timestamp::now();
-    let mut printer = Printer::new(&catalogue, &describe, args, vectors.len());
+    let mut printer = Printer::new(&catalogue, &describe, args, &redactor, vectors.len());
     let run = engine::Run {
         vectors: &vectors,
         adapter: adapter.as_ref(),
@@ -108,7 +133,10 @@ pub fn run(args: &RunArgs) -> Result<Exit, Stop> {
     let rows: Vec<VectorRow> = results.iter().map(|result| row(result, &catalogue)).collect();
     let conclusion = conclude(&catalogue, &args.selection.suite, SUITE_VERSION, role, &rows);
     let was_interrupted = interrupted.load(Ordering::Relaxed);
-    let report = Report {
+    // What a reader can check is what is published: the description as it is told, too.
+    let description = redactor.json(&json);
+    let told = Describe::from_json(&description).map_err(|error| Stop::target(error.to_string()))?;
+    let mut report = Report {
         format: FORMAT.into(),
         suite: Suite {
             name: args.selection.suite.clone(),
@@ -122,14 +150,16 @@ pub fn run(args: &RunArgs) -> Result<Exit, Stop> {
         },
         runner: Program { name: "cetp-conformance".into(), version: SUITE_VERSION.into() },
         target: cetp_reports::model::Target {
-            name: describe.name.clone(),
-            version: describe.version.clone(),
+            name: told.name,
+            version: told.version,
             adapter: adapter.kind().into(),
             role,
-            versions: describe.versions.clone(),
-            capabilities: describe.capabilities.clone(),
-            controls: describe.controls.clone(),
+            versions: told.versions,
+            capabilities: told.capabilities,
+            controls: told.controls,
             subjects,
+            declared: declared_facts(adapter.kind()),
+            description,
         },
         started_at: started_at.to_string(),
         finished_at: jiff::Timestamp::now().to_string(),
@@ -138,36 +168,30 @@ pub fn run(args: &RunArgs) -> Result<Exit, Stop> {
             ("arch".to_owned(), std::env::consts::ARCH.to_owned()),
             ("seed".to_owned(), args.seed.to_string()),
         ]),
+        redacted: BTreeMap::new(),
         interrupted: was_interrupted,
         results: rows,
         levels: conclusion.levels,
         requirements: conclusion.requirements,
         claims: conclusion.claims,
     };
+    if !redactor.is_empty() {
+        report.redacted = redactor.count(&serde_json::to_string(&report).unwrap_or_default());
+    }
     printer.summary(&report, &results);
-    if let Some(folder) = &args.report {
-        let place = write_report(folder, &report)?;
-        anstream::println!("Report: {}", place.display());
+    let fault = results.iter().any(|result| result.own_fault);
+    let whole = !was_interrupted && !args.fail_fast;
+    let gate = Gate { rows: &report.results, deny_warn: args.deny.is_some(), interrupted: was_interrupted, fault };
+    let exit = gate.exit(baseline.as_ref(), &catalogue, args.update_baseline, whole, &|words| printer.remark(words));
+    publish(&report, &catalogue, args.report.as_deref(), key.as_ref(), &args.forms, &|words| printer.remark(words))?;
+    if let (true, Some(path), Some(baseline)) = (args.update_baseline, &args.baseline, &baseline) {
+        if !whole {
+            return Err(Stop::usage("the baseline was not updated: the run did not come to its end"));
+        }
+        crate::forms::write(path, &baseline.updated(&report.results, &catalogue).to_toml()?)?;
+        printer.remark(&format!("Baseline: {}", path.display()));
     }
-    Ok(exit_of(&results, was_interrupted))
-}
-
-fn exit_of(results: &[VectorResult], interrupted: bool) -> Exit {
-    let any = |outcome| results.iter().any(|result| result.outcome == outcome);
-    if results.iter().any(|result| result.own_fault) {
-        Exit::OwnFault
-    } else if interrupted {
-        Exit::Interrupted
-    } else if any(Outcome::Fail) || any(Outcome::NotRun) {
-        Exit::FallsShort
-    } else if any(Outcome::Error) {
-        Exit::Target
-    } else if !any(Outcome::Pass) && !any(Outcome::Warn) {
-        // Where nothing was applicable, nothing was tested.
-        Exit::FallsShort
-    } else {
-        Exit::Good
-    }
+    Ok(exit)
 }
 
 /// The side that is tested: what was asked for, else the only one that the target can be.
@@ -214,150 +238,5 @@ fn row(result: &VectorResult, catalogue: &Catalogue) -> VectorRow {
         repeats: if result.repeats.values().sum::<u32>() > 1 { result.repeats.clone() } else { BTreeMap::new() },
         diagnostics: Some(result.diagnostics.clone()).filter(|text| result.falls_short() && !text.is_empty()),
         transcript: result.transcript.as_ref().map(|transcript| transcript.to_json()),
-    }
-}
-
-/// Writes `report.json`; a half-written one never lies there.
-fn write_report(folder: &Path, report: &Report) -> Result<PathBuf, Stop> {
-    let failed = |error: &dyn std::fmt::Display| Stop::usage(format!("the report cannot be written: {error}"));
-    let place = folder.join("report.json");
-    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-    let file = tempfile::Builder::new().permissions(permissions).tempfile_in(folder).map_err(|error| failed(&error))?;
-    serde_json::to_writer(std::io::BufWriter::new(&file), report).map_err(|error| failed(&error))?;
-    file.persist(&place).map_err(|error| failed(&error))?;
-    Ok(place)
-}
-
-/// Tells on the terminal what happens.
-struct Printer<'p> {
-    catalogue: &'p Catalogue,
-    args: &'p RunArgs,
-    format: Option<FormatSetting>,
-    column: usize,
-}
-
-impl<'p> Printer<'p> {
-    fn new(catalogue: &'p Catalogue, describe: &Describe, args: &'p RunArgs, count: usize) -> Printer<'p> {
-        let format = if args.test.quiet { Some(FormatSetting::Terse) } else { args.test.format };
-        if !matches!(format, Some(FormatSetting::Json)) {
-            let name = text::safe(&format!("{} {}", describe.name, describe.version));
-            anstream::println!("Running {count} vectors against {name} ({})\n", text::safe(&args.target));
-        }
-        Printer { catalogue, args, format, column: 0 }
-    }
-
-    fn event(&mut self, event: &Event<'_>) {
-        let Event::Finished { result } = event else { return };
-        let style = text::style(result.outcome);
-        let word = word(result.outcome);
-        match self.format {
-            Some(FormatSetting::Json) => {
-                let line = serde_json::json!({
-                    "vector": result.vector, "outcome": result.outcome, "reason": result.reason,
-                    "failed_requirements": result.judgement.as_ref().map(|j| j.failed_requirements()),
-                    "duration_ms": u64::try_from(result.duration.as_millis()).unwrap_or(u64::MAX),
-                });
-                anstream::println!("{line}");
-            }
-            Some(FormatSetting::Terse) => {
-                let letter = match result.outcome {
-                    Outcome::Pass => '.',
-                    Outcome::Fail => 'F',
-                    Outcome::Error => 'E',
-                    Outcome::Warn => 'w',
-                    Outcome::NotRun => 'n',
-                    Outcome::NotApplicable => '-',
-                };
-                anstream::print!("{style}{letter}{style:#}");
-                self.column += 1;
-                if self.column == text::WIDTH {
-                    anstream::println!();
-                    self.column = 0;
-                }
-            }
-            Some(FormatSetting::Pretty) => anstream::println!("{style}{word:>7}{style:#} {}", result.vector),
-            None if result.outcome == Outcome::Pass || result.outcome == Outcome::NotApplicable => {}
-            None => anstream::println!("{style}{word:>7}{style:#} {}", result.vector),
-        }
-    }
-
-    fn summary(&self, report: &Report, results: &[VectorResult]) {
-        if matches!(self.format, Some(FormatSetting::Json)) {
-            return;
-        }
-        if self.column > 0 {
-            anstream::println!();
-        }
-        for result in results.iter().filter(|r| !matches!(r.outcome, Outcome::Pass | Outcome::NotApplicable)) {
-            self.explain(result);
-        }
-        if report.interrupted {
-            anstream::println!("The run was interrupted: what follows is about the vectors that were run.\n");
-        }
-        anstream::println!("{}", text::summary(report).trim_end());
-    }
-
-    fn explain(&self, result: &VectorResult) {
-        let vector = self.catalogue.get(&result.vector).expect("results are about vectors of the catalogue");
-        let style = text::style(result.outcome);
-        anstream::println!("{style}{}{style:#} {}", word(result.outcome), vector.id);
-        anstream::println!("{}", text::wrap(&vector.title, "  "));
-        if result.judgement.is_none() || result.repeats.len() > 1 {
-            anstream::println!("{}", text::wrap(result.reason.as_deref().unwrap_or_default(), "  "));
-        }
-        for finding in findings(result) {
-            anstream::print!("{}", text::finding(finding, &self.catalogue.ledger));
-        }
-        if result.falls_short() && !result.diagnostics.trim().is_empty() {
-            anstream::println!("  the target wrote:");
-            anstream::println!("{}", text::wrap(result.diagnostics.trim(), "    "));
-        }
-        if result.transcript.is_some() {
-            anstream::println!("  again: {}", text::safe(&self.again(vector, result)));
-        }
-        anstream::println!();
-    }
-
-    /// The command that repeats a vector.
-    fn again(&self, vector: &Vector, result: &VectorResult) -> String {
-        let seed = result.transcript.as_ref().map_or(self.args.seed, |t| t.start.seed);
-        let mut command = format!("cetp-conformance run --target {}", quoted(&self.args.target));
-        if self.args.selection.suite != "cetp-v2" {
-            command += &format!(" --suite {}", self.args.selection.suite);
-        }
-        if self.args.check_protocol {
-            command += " --check-protocol";
-        }
-        if let Some(role) = &self.args.selection.role {
-            command += &format!(" --role {role}");
-        }
-        if let Some(folder) = &self.args.vectors.vectors {
-            command += &format!(" --vectors {}", quoted(&folder.display().to_string()));
-        }
-        if seed != 0 {
-            command += &format!(" --seed {seed}");
-        }
-        command + &format!(" --exact {}", vector.id)
-    }
-}
-
-/// A word for a shell.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:+=,@%".contains(c);
-    if word.chars().all(plain) && !word.is_empty() {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-fn word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Pass => "pass",
-        Outcome::Fail => "FAIL",
-        Outcome::Error => "ERROR",
-        Outcome::Warn => "warn",
-        Outcome::NotRun => "not run",
-        Outcome::NotApplicable => "n/a",
     }
 }

@@ -19,14 +19,15 @@ pub enum TargetCommand {
 pub fn target(command: &TargetCommand) -> Result<Exit, Stop> {
     let TargetCommand::Check { target: name } = command;
     let target = builtin::opener(true).open(name).map_err(|error| Stop::usage(error.to_string()))?;
-    let report = check(target.adapter.as_ref()).map_err(|fault| Stop::target(format!("{name}: {fault}")))?;
+    let told = |words: &str| target.redactor.cut_text(words);
+    let report = check(target.adapter.as_ref()).map_err(|fault| Stop::target(told(&format!("{name}: {fault}"))))?;
     for (finding, words) in &report.lines {
         let mark = match finding {
             Finding::Good => "ok      ",
             Finding::Missing => "missing ",
             Finding::Wrong => "WRONG   ",
         };
-        anstream::println!("{mark}{}", text::wrap(words, "        ").trim_start());
+        anstream::println!("{mark}{}", text::wrap(&told(words), "        ").trim_start());
     }
     let wrong = report.lines.iter().filter(|(finding, _)| *finding == Finding::Wrong).count();
     if wrong > 0 {

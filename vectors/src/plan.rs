@@ -1,8 +1,11 @@
 //! Decides, before anything runs, which vectors a target can take. The main function is [`plan`].
+//!
+//! It lies here and not with the runner, as whoever reads a report decides the same again: a vector that was not run must be
+//! one that this target cannot take.
 
-use cetp_vectors::ledger::Role;
-use cetp_vectors::model::{Stack, Vector};
-use cetp_vectors::protocol::Describe;
+use crate::ledger::Role;
+use crate::model::{Stack, Vector};
+use crate::protocol::Describe;
 
 /// What is to be done with a vector.
 #[derive(Clone, Debug, PartialEq, Eq)]

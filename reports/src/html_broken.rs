@@ -1,0 +1,178 @@
+//! What broke, by requirement: the part of the page that a stranger reads first. The main function is [`broken`].
+
+use crate::html_vector::{anchor, clip, mismatches};
+use crate::sequence::{Exchange, exchanges};
+use crate::text::safe;
+use crate::view::{Row, View};
+use crate::words::{self, Words, count, t};
+use cetp_vectors::judge::Outcome;
+use cetp_vectors::ledger::Requirement;
+use maud::{Markup, html};
+use std::collections::BTreeMap;
+
+/// Vectors that are named below a requirement; the rest is behind a fold.
+const MOST_NAMED: usize = 5;
+
+/// What failed, warned, broke and was not run.
+pub(crate) fn broken(view: &View<'_>) -> Markup {
+    let failed = by_requirement(view, |row| row.row.outcome == Outcome::Fail, |row| &row.row.failed_requirements);
+    // What is broken says more than what was not met in a weaker form too.
+    let mut warned = by_requirement(view, |_| true, |row| &row.row.warned_requirements);
+    warned.retain(|(requirement, _)| failed.iter().all(|(broken, _)| broken.id != requirement.id));
+    let flaky: Vec<Row<'_>> =
+        view.rows().filter(|r| r.row.outcome == Outcome::Fail && r.row.failed_requirements.is_empty()).collect();
+    let errors = by_reason(view, Outcome::Error);
+    let not_run = by_reason(view, Outcome::NotRun);
+    let nothing = failed.is_empty() && warned.is_empty() && flaky.is_empty() && errors.is_empty() && not_run.is_empty();
+    html! {
+        section.broken id="broken" aria-labelledby="broken-title" {
+            @if nothing {
+                h2 id="broken-title" { (t("Nothing fell short", "没有不足之处")) }
+                p { (t("No vector that was run failed, warned or broke.", "已运行的向量均无失败、警告或出错。")) }
+            } @else {
+                h2 id="broken-title" { (t("What fell short", "不足之处")) }
+            }
+            @if !failed.is_empty() {
+                h3.fail { (words::sign(Outcome::Fail)) " " (count(failed.len(), "requirement is broken", "requirements are broken", "条要求被违反")) }
+                @for (requirement, rows) in &failed { (card(view, requirement, rows, "fail")) }
+            }
+            @if !flaky.is_empty() {
+                h3.fail { (words::sign(Outcome::Fail)) " " (t("The outcome changes from run to run", "结果随运行而变")) }
+                ul.reasons { @for row in &flaky { li { (link(row)) ": " bdi { (safe(row.row.reason.as_deref().unwrap_or_default())) } } } }
+            }
+            @if !warned.is_empty() {
+                h3.warn { (words::sign(Outcome::Warn)) " " (count(warned.len(), "warning: what should be so is not", "warnings: what should be so is not", "条警告：未满足“应该”要求")) }
+                @for (requirement, rows) in &warned { (card(view, requirement, rows, "warn")) }
+            }
+            (reasons(&errors, Outcome::Error, t("Nobody's verdict: the target, the fixture or the suite broke", "不构成判定：被测方、夹具或测试套件出错")))
+            (reasons(&not_run, Outcome::NotRun, t("Not run: something that the vector needs is missing", "未运行：缺少向量所需之物")))
+        }
+    }
+}
+
+type Group<'v> = (&'v Requirement, Vec<Row<'v>>);
+
+/// Those that the most vectors found broken come first: they are the likeliest cause of the rest.
+fn by_requirement<'v>(
+    view: &View<'v>,
+    counts: impl Fn(&Row<'v>) -> bool,
+    ids: impl Fn(&Row<'v>) -> &'v [String],
+) -> Vec<Group<'v>> {
+    let mut groups: BTreeMap<&str, Vec<Row<'v>>> = BTreeMap::new();
+    for row in view.rows().filter(|row| counts(row)) {
+        for id in ids(&row) {
+            groups.entry(id).or_default().push(row);
+        }
+    }
+    let mut groups: Vec<Group<'v>> =
+        groups.into_iter().filter_map(|(id, rows)| Some((view.requirement(id)?, rows))).collect();
+    groups.sort_by_key(|(requirement, rows)| {
+        (std::cmp::Reverse(rows.len()), words::section_order(&requirement.section), &requirement.id)
+    });
+    groups
+}
+
+fn by_reason<'v>(view: &View<'v>, outcome: Outcome) -> Vec<(String, Vec<Row<'v>>)> {
+    let mut groups: BTreeMap<String, Vec<Row<'v>>> = BTreeMap::new();
+    for row in view.rows().filter(|row| row.row.outcome == outcome) {
+        // The step stands before the reason, and is another in each vector.
+        let reason = row.row.reason.as_deref().unwrap_or_default();
+        let words =
+            reason.strip_prefix("step ").and_then(|rest| rest.split_once(": ")).map_or(reason, |(_, words)| words);
+        groups.entry(safe(words)).or_default().push(row);
+    }
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    groups.sort_by_key(|(_, rows)| std::cmp::Reverse(rows.len()));
+    groups
+}
+
+fn link(row: &Row<'_>) -> Markup {
+    html! { a href={ "#" (anchor(&row.row.vector)) } { (row.vector.title) } }
+}
+
+/// A requirement: its text, who found it broken, and the first of them in detail.
+fn card(view: &View<'_>, requirement: &Requirement, rows: &[Row<'_>], class: &str) -> Markup {
+    let suite = &view.report.suite.name;
+    html! {
+        article.card.(class) {
+            p.where {
+                @if !requirement.section.is_empty() {
+                    span.section { "§" (requirement.section) " " (words::section(suite, &requirement.section)) }
+                }
+                a.id href={ "#r-" (requirement.id) } { (requirement.id) }
+                span.strength { (words::strength(requirement.strength)) }
+                @if requirement.reading { span.strength { (t("our reading", "我方解读")) } }
+            }
+            p.text lang="en" { (requirement.text) }
+            @if let Some(first) = rows.first() { (example(first, &requirement.id)) }
+            p.found {
+                @if rows.len() == 1 {
+                    (t("Found by ", "由此向量发现："))
+                } @else {
+                    (t(format!("Found by {} vectors: ", rows.len()), format!("由 {} 个向量发现：", rows.len())))
+                }
+                @for (n, row) in rows.iter().take(MOST_NAMED).enumerate() { @if n > 0 { " · " } (link(row)) }
+            }
+            @if rows.len() > MOST_NAMED {
+                details.more {
+                    summary { (t(format!("{} more", rows.len() - MOST_NAMED), format!("另有 {} 个", rows.len() - MOST_NAMED))) }
+                    ul { @for row in &rows[MOST_NAMED..] { li { (link(row)) } } }
+                }
+            }
+        }
+    }
+}
+
+/// What was expected and what came, in one vector.
+fn example(row: &Row<'_>, id: &str) -> Markup {
+    let findings = row.findings();
+    let Some(finding) = findings.iter().find(|finding| finding.requirement.as_deref() == Some(id)) else {
+        return html! {};
+    };
+    html! {
+        div.example {
+            p.say { "“" (row.vector.title) "”, " (step(&finding.at)) }
+            @if let Some(exchange) = exchange_at(row, &finding.at) {
+                p.told {
+                    (t("asked ", "请求 ")) code { bdi { (safe(&exchange.verb)) " " (clip(&safe(&exchange.content), SHORT)) } }
+                    @for label in &exchange.labels { " " span.label { bdi { (safe(label)) } } }
+                    (t(", answered ", "，答复 ")) code { b { bdi { (safe(&exchange.answer)) } } " " bdi { (clip(&safe(&exchange.brought), SHORT)) } }
+                }
+            }
+            @if finding.mismatches.is_empty() { p { bdi { (safe(&finding.message)) } } }
+            (mismatches(finding, 2))
+        }
+    }
+}
+
+/// Characters of a message in an example.
+const SHORT: usize = 90;
+
+fn exchange_at(row: &Row<'_>, at: &str) -> Option<Exchange> {
+    let transcript = row.judged.transcript.as_ref()?;
+    exchanges(transcript).into_iter().find(|exchange| exchange.at == at && !exchange.from_target)
+}
+
+/// A step of a vector.
+pub(crate) fn step(at: &str) -> Words {
+    t(format!("step {}", safe(at)), format!("步骤 {}", safe(at)))
+}
+
+fn reasons(groups: &[(String, Vec<Row<'_>>)], outcome: Outcome, title: Words) -> Markup {
+    let all: usize = groups.iter().map(|(_, rows)| rows.len()).sum();
+    html! {
+        @if !groups.is_empty() {
+            h3.(words::class(Some(outcome))) { (words::sign(outcome)) " " (count(all, "vector", "vectors", "个向量")) " – " (title) }
+            ul.reasons {
+                @for (reason, rows) in groups {
+                    li {
+                        details {
+                            summary { b { (rows.len()) "×" } " " bdi { (reason) } }
+                            ul { @for row in rows { li { (link(row)) } } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
