@@ -69,6 +69,15 @@ public abstract class CetpContentProvider extends ContentProvider {
         return engine;
     }
 
+    /** Ends the provider, as the end of the process would; the next call starts it over what is durable. */
+    @Override
+    public synchronized void shutdown() {
+        if (engine != null) {
+            engine.close();
+            engine = null;
+        }
+    }
+
     // A ContentProvider has to have these; CETP knows nothing but call().
 
     @Override

@@ -29,7 +29,7 @@ public final class Engine {
     Engine(Context context, String authority, CetpApp app, ClockOfStore clock, ExecutionObserver observer) {
         this.app = app;
         this.observer = observer;
-        store = new Store(context, authority + ".db", app.tables());
+        store = new Store(context, databaseName(authority), app.tables());
         this.clock = clock.over(store);
         sessions = new Sessions(app.servesV1(), this.clock);
         results = new Results(context);
@@ -39,6 +39,10 @@ public final class Engine {
         legacyV1 = new LegacyV1(this);
         catalogue = new Catalogue(app);
         operations.recover();
+    }
+
+    public static String databaseName(String authority) {
+        return authority + ".db";
     }
 
     /** Makes the clock; the device's own needs no store. */

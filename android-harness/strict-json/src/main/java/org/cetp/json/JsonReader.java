@@ -16,6 +16,7 @@ final class JsonReader {
     private final String text;
     private final int maxDepth;
     private int at;
+    private Object root;
 
     /** Lists and objects that are open, the innermost on top. */
     private final Deque<Object> open = new ArrayDeque<>();
@@ -56,8 +57,6 @@ final class JsonReader {
             }
         }
     }
-
-    private Object root;
 
     /** Puts a finished value into what is open, and closes what ends after it. True when nothing is open any more. */
     private boolean endsWith(Object value) throws JsonException {
