@@ -2,8 +2,9 @@ package org.cetp.driver;
 
 import android.os.Bundle;
 import android.os.DeadObjectException;
-import android.os.SystemClock;
+import android.util.Log;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.cetp.json.Json;
 import org.cetp.json.JsonException;
 
@@ -33,6 +34,7 @@ final class Controls {
         try {
             return call("describe", Json.objectOf());
         } catch (Exception none) {
+            Log.i("CetpDriver", "no controls: " + none);
             return null;
         }
     }
@@ -61,12 +63,16 @@ final class Controls {
         } catch (Exception failed) {
             throw RpcException.cannotAct("restart: " + failed.getClass().getName());
         }
-        long until = SystemClock.elapsedRealtime() + RESTART_MS;
+        long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(RESTART_MS);
         while (describe() == null) {
-            if (SystemClock.elapsedRealtime() >= until) {
+            if (System.nanoTime() >= until) {
                 throw RpcException.cannotAct("the process did not come up again");
             }
-            SystemClock.sleep(50);
+            try {
+                Thread.sleep(50);
+            } catch (InterruptedException stop) {
+                throw RpcException.cannotAct("interrupted");
+            }
         }
     }
 
