@@ -1,5 +1,8 @@
 package org.cetp.standin;
 
+import static org.robolectric.Shadows.shadowOf;
+
+import android.app.PendingIntent;
 import android.content.ContentProvider;
 import android.content.ContentValues;
 import android.database.Cursor;
@@ -38,12 +41,27 @@ final class BinderEnd extends ContentProvider {
             if (process.isDead()) {
                 throw BinderEnd.<RuntimeException>sneaky(new DeadObjectException());
             }
-            return throughParcel(reply.join(), true);
+            Bundle bundle = reply.join();
+            stampCreator(bundle);
+            return throughParcel(bundle, true);
         } catch (CompletionException thrown) {
             if (process.isDead()) {
                 throw BinderEnd.<RuntimeException>sneaky(new DeadObjectException());
             }
             return exceptionThroughParcel(thrown.getCause());
+        }
+    }
+
+    /** The system notes who makes a PendingIntent; Robolectric notes the one application that it has. */
+    @SuppressWarnings("deprecation")
+    private void stampCreator(Bundle reply) {
+        if (reply != null) {
+            for (String key : reply.keySet()) {
+                if (reply.get(key) instanceof PendingIntent pending) {
+                    shadowOf(pending).setCreatorPackage(phone.fixturePackage());
+                    shadowOf(pending).setCreatorUid(phone.fixtureUid());
+                }
+            }
         }
     }
 

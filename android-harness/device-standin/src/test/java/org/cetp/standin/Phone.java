@@ -20,6 +20,7 @@ public final class Phone {
     private static final int FIXTURE_UID = 10_042;
     private static final int A_UID = 10_201;
     private static final int B_UID = 10_202;
+    private static final int CONTROL_UID = 10_203;
 
     private final Context context;
     private final ShadowPackageManager packages;
@@ -45,6 +46,10 @@ public final class Phone {
         b.idPrefix = "b.";
 
         Driver.Device a = device(new Identity(packages, A_UID), A_UID);
+        // One app plays callers with other certificates here, which the controls would rightly not trust.
+        Identity.install(packages, "org.cetp.driver.control", CONTROL_UID, Certificates.signedBy("driver a"));
+        packages.setPackagesForUid(CONTROL_UID, "org.cetp.driver.control");
+        a.controlPort = new StandinPort(context.getContentResolver(), this, CONTROL_UID);
         Rpc toB = connect(new Driver(b, () -> {}));
         a.others.put("b", toB);
         new Rpc(in, out, new Driver(a, onShutdown)).run();
@@ -106,6 +111,14 @@ public final class Phone {
         String name = uid + "@" + authority;
         ShadowContentResolver.registerProviderInternal(name, new BinderEnd(this, authority, uid));
         return name;
+    }
+
+    String fixturePackage() {
+        return manifest.packageName();
+    }
+
+    int fixtureUid() {
+        return FIXTURE_UID;
     }
 
     /** The provider's process, started if the last one has died. */

@@ -46,6 +46,8 @@ public final class Driver implements Rpc.Handler {
     public static final class Device {
         public PackageManager packages;
         public ProviderPort port;
+        /** For the controls; where it is null they go the way of the calls. */
+        public ProviderPort controlPort;
         public LocalIdentities identities;
         public IntentFacts facts = IntentFacts.NONE;
         /** Null where nothing can be opened on a screen. */
@@ -229,7 +231,7 @@ public final class Driver implements Rpc.Handler {
     /** Looks for the provider and its fixture; both may have been installed since the last time. */
     private void find() throws RpcException {
         authority = manifests.authorityOf(device.target);
-        controls = new Controls(device.port, authority);
+        controls = new Controls(device.controlPort == null ? device.port : device.controlPort, authority);
         fixture = controls.describe();
     }
 
