@@ -91,6 +91,17 @@ public final class Driver implements Rpc.Handler {
         manifests = new ManifestReader(device.packages, codec);
     }
 
+    /** Lets go of everything when the session is over. */
+    public void close() {
+        inOrder.shutdownNow();
+        calls.shutdownNow();
+        watchdog.shutdownNow();
+        held.clear();
+        for (Rpc other : callers.others()) {
+            other.close();
+        }
+    }
+
     // --- requests ---
 
     @Override

@@ -201,9 +201,15 @@ public final class Rpc implements Closeable {
         }
     }
 
-    /** Nobody waits any longer. */
+    /** Ends the connection; nobody waits any longer. */
     @Override
     public void close() {
+        try {
+            in.close();
+            out.close();
+        } catch (IOException alreadyClosed) {
+            // It is closed, which is what was wanted.
+        }
         synchronized (pending) {
             closed = true;
             for (Pending waiting : pending.values()) {
