@@ -17,16 +17,21 @@ final class Identity implements LocalIdentities {
 
     private final ShadowPackageManager packages;
     private final int uid;
+    private final List<String> names;
 
-    Identity(ShadowPackageManager packages, int uid) {
+    /** Every caller of that UID; a device can be the first of them, and the last. */
+    static final List<String> ALL = List.of("a", "a_other_key", "a_rotated", "shared");
+
+    Identity(ShadowPackageManager packages, int uid, List<String> names) {
         this.packages = packages;
         this.uid = uid;
-        become("a");
+        this.names = names;
+        become(names.get(0));
     }
 
     @Override
     public List<String> names() {
-        return List.of("a", "a_other_key", "a_rotated", "shared");
+        return names;
     }
 
     @Override
@@ -55,7 +60,13 @@ final class Identity implements LocalIdentities {
         packages.setPackagesForUid(uid, A);
     }
 
-    static void install(ShadowPackageManager packages, String name, int uid, SigningInfo signing) {
+    /** A package that has a UID for itself. */
+    static void install(ShadowPackageManager packages, String name, int uid, String certificateOwner) {
+        install(packages, name, uid, Certificates.signedBy(certificateOwner));
+        packages.setPackagesForUid(uid, name);
+    }
+
+    private static void install(ShadowPackageManager packages, String name, int uid, SigningInfo signing) {
         PackageInfo info = new PackageInfo();
         info.packageName = name;
         info.applicationInfo = new ApplicationInfo();

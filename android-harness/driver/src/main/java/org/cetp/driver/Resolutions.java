@@ -10,6 +10,6 @@ public interface Resolutions {
     /** One that was opened. */
     interface Launch {
         /** Waits for the Activity's result; false if it does not come in time. */
-        boolean awaitFinished(long millis) throws InterruptedException;
+        boolean awaitFinished(long millis) throws InterruptedException, RpcException;
     }
 }
