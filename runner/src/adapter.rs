@@ -49,6 +49,11 @@ pub trait Session: Send {
         let _ = (seed, calls);
     }
 
+    /// The most memory that the target's process used since the last call, in bytes, where that can be told.
+    fn peak_memory_bytes(&mut self) -> Option<u64> {
+        None
+    }
+
     /// Makes sure that nothing that belongs to the vector so far is still on its way from the target. Every request has
     /// been answered.
     ///

@@ -6,10 +6,12 @@ use crate::adapter::{Fault, FaultKind, Incoming, RpcError, Session, await_messag
 use crate::limits::Limits;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use cetp_vectors::expr::sha256_hex;
-use cetp_vectors::machine::{Action, Answer, Breakdown, End, Machine, Message, Observer, Start};
+use cetp_vectors::ledger::Role;
+use cetp_vectors::machine::{Action, Answer, Breakdown, End, MEMORY, Machine, Message, Observer, Start};
 use cetp_vectors::model::Vector;
 use cetp_vectors::protocol::check_result;
-use cetp_vectors::transcript::{Ended, Entry, Transcript};
+use cetp_vectors::script::Response;
+use cetp_vectors::transcript::{self, Ended, Entry, Transcript};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,19 +62,23 @@ pub fn execute(
         Answer::Broken { why, .. } => return Err(Fault::new(FaultKind::Garbage, why)),
         Answer::Unread => unreachable!("an exchange is answered"),
     };
+    // For consumers the clock is always the runner's.
+    let virtual_clock = setting.virtual_clock || vector.role == Role::Consumer;
     let start = Start { target: setting.target.clone(), seed: setting.seed, now_ms };
     let run = Run {
         session,
         setting,
         observer,
         machine: Machine::new(vector, start.clone()),
-        clock: Clock { base_ms: now_ms, begun: (!setting.virtual_clock).then(Instant::now) },
+        clock: Clock { base_ms: now_ms, begun: (!virtual_clock).then(Instant::now) },
         entries: Vec::new(),
         open: BTreeMap::new(),
         pauses: Vec::new(),
         waiting_since: BTreeMap::new(),
         order: 0,
-        asked: 0,
+        asked: BTreeMap::new(),
+        incoming: Vec::new(),
+        unasked: 0,
         ended: None,
         fault: None,
     };
@@ -96,6 +102,7 @@ impl Clock {
 struct Flight {
     /// Its entry.
     place: usize,
+    begun: Instant,
     deadline: Instant,
     /// What was read so far, where it is part of a reading.
     reading: Option<Reading>,
@@ -118,8 +125,14 @@ struct Pause {
 /// How long the executor waits at once, so that it notices an interruption.
 const SLICE: Duration = Duration::from_millis(100);
 
-/// So many requests a provider target may send to the runner, which has nothing for it, before it is taken for a flood.
-const MOST_REQUESTS: u32 = 16;
+/// So many requests a target may send to the runner when nothing that it was asked is open, before it is taken for a flood.
+const MOST_UNASKED: u32 = 16;
+
+/// So many requests of a consumer that is still at work are refused after the end of its vector.
+const MOST_AFTERWARDS: u32 = 1000;
+
+/// A consumer works for as long as it asks something; all in all so many times the limit of a verb.
+const EXECUTION_LIMITS: u32 = 10;
 
 struct Run<'r> {
     session: &'r mut dyn Session,
@@ -133,7 +146,10 @@ struct Run<'r> {
     /// Since when each waiting repeat waits, by its place.
     waiting_since: BTreeMap<String, Instant>,
     order: u64,
-    asked: u32,
+    /// Requests of the target, by the number that the machine gave them: the target's own id, and the entry.
+    asked: BTreeMap<u64, (Json, usize)>,
+    incoming: Vec<transcript::Incoming>,
+    unasked: u32,
     ended: Option<Ended>,
     fault: Option<Fault>,
 }
@@ -156,12 +172,13 @@ impl Run<'_> {
                     self.send(place, Some(Reading { limit_bytes, ..Reading::default() }));
                 }
                 Action::Pause { message, ms } => self.pause(message, ms),
+                Action::Answer { number, response } => self.answer(number, &response),
                 Action::Wait => self.turn(),
                 Action::Finished(end) => break end,
             }
         };
         self.drain();
-        let transcript = Transcript { start, entries: self.entries, ended: self.ended };
+        let transcript = Transcript { start, entries: self.entries, incoming: self.incoming, ended: self.ended };
         Executed { transcript, end, fault: self.fault }
     }
 
@@ -178,10 +195,16 @@ impl Run<'_> {
             return;
         }
         let entry = &self.entries[place];
+        if entry.verb == MEMORY {
+            // A question to the runner itself. What it cannot tell is left out, and then nothing is judged by it.
+            let peak = self.session.peak_memory_bytes();
+            return self
+                .delivered(place, Answer::Result(peak.map_or(json!({}), |bytes| json!({ "peak_bytes": bytes }))));
+        }
         match self.session.send(&entry.verb, &entry.params) {
             Ok(id) => {
-                let deadline = Instant::now() + self.setting.limits.verb();
-                self.open.insert(id, Flight { place, deadline, reading });
+                let begun = Instant::now();
+                self.open.insert(id, Flight { place, begun, deadline: begun + self.setting.limits.verb(), reading });
             }
             Err(fault) => self.broken(place, fault),
         }
@@ -240,17 +263,50 @@ impl Run<'_> {
                     self.broke_down(None, Fault::new(FaultKind::Garbage, message));
                 }
             },
-            Incoming::Request { id, verb, .. } => {
-                self.asked += 1;
-                let message = format!("a provider target has nothing to ask the runner, not {verb:?}");
-                if self.asked > MOST_REQUESTS {
-                    return self.broke_down(None, Fault::new(FaultKind::Flood, message));
-                }
-                let refusal = RpcError { code: RpcError::NO_SUCH_VERB, message };
-                if let Err(fault) = self.session.answer(&id, Err(refusal)) {
-                    self.broke_down(None, fault);
-                }
+            Incoming::Request { id, verb, params } => self.request(id, verb, params),
+        }
+    }
+
+    fn request(&mut self, id: Json, verb: String, params: Json) {
+        let consumer = self.open.values().any(|flight| self.entries[flight.place].verb.starts_with("consumer."));
+        if !consumer {
+            self.unasked += 1;
+            let message = format!("the target sent {verb:?}, and nothing that it was asked needs that");
+            if self.unasked > MOST_UNASKED {
+                return self.broke_down(None, Fault::new(FaultKind::Flood, message));
             }
+            let refusal = RpcError { code: RpcError::NO_SUCH_VERB, message };
+            return match self.session.answer(&id, Err(refusal)) {
+                Ok(()) => {}
+                Err(fault) => self.broke_down(None, fault),
+            };
+        }
+        // It is at work: its time begins anew, up to a limit for all of it.
+        let limit = self.setting.limits.verb();
+        for flight in self.open.values_mut() {
+            flight.deadline = (Instant::now() + limit).min(flight.begun + limit * EXECUTION_LIMITS);
+        }
+        let now_ms = self.machine.now_ms();
+        let number = self.machine.request(&verb, &params, self.observer);
+        self.asked.insert(number, (id, self.incoming.len()));
+        self.incoming.push(transcript::Incoming { verb, params, now_ms, order: self.order, answer: Json::Null });
+        self.order += 1;
+        // The clock of a consumer is the machine's.
+        self.clock = Clock { base_ms: self.machine.now_ms(), begun: None };
+    }
+
+    fn answer(&mut self, number: u64, response: &Response) {
+        let Some((id, place)) = self.asked.remove(&number) else { return };
+        let incoming = &mut self.incoming[place];
+        incoming.answer = response.summary(&incoming.verb);
+        let result = match response {
+            Response::Result(result) => Ok(result.clone()),
+            Response::Refused { code, message } => Err(RpcError { code: *code, message: message.clone() }),
+        };
+        if self.fault.is_none()
+            && let Err(fault) = self.session.answer(&id, result)
+        {
+            self.broke_down(None, fault);
         }
     }
 
@@ -279,7 +335,8 @@ impl Run<'_> {
         if let Answer::Broken { kind: Breakdown::Protocol, why } = &answer {
             self.fault.get_or_insert(Fault::new(FaultKind::Garbage, why));
         }
-        let now_ms = self.clock.now_ms();
+        // The vector itself may have moved the clock of a consumer.
+        let now_ms = self.clock.now_ms().max(self.machine.now_ms());
         let entry = &mut self.entries[place];
         entry.answer = answer.clone();
         entry.answered_ms = now_ms;
@@ -325,9 +382,15 @@ impl Run<'_> {
             let deadline = self.open.values().map(|flight| flight.deadline).max().expect("one is open");
             match self.session.receive(SLICE) {
                 Ok(Some(Incoming::Answer { id, .. })) => drop(self.open.remove(&id)),
-                Ok(Some(Incoming::Request { verb, .. })) => {
-                    let message = format!("the target sent {verb:?} after its vector");
-                    self.fault = Some(Fault::new(FaultKind::Garbage, message));
+                Ok(Some(Incoming::Request { id, .. })) => {
+                    // A consumer that is still at work gets nothing more, and so comes to an end.
+                    self.unasked += 1;
+                    let refusal = RpcError { code: RpcError::CANNOT, message: "the vector is over".into() };
+                    self.fault = match self.session.answer(&id, Err(refusal)) {
+                        Ok(()) if self.unasked <= MOST_AFTERWARDS => None,
+                        Ok(()) => Some(Fault::new(FaultKind::Flood, "the target goes on asking after its vector")),
+                        Err(fault) => Some(fault),
+                    };
                 }
                 Ok(None) if deadline <= Instant::now() || self.setting.interrupted.load(Ordering::Relaxed) => {
                     self.fault = Some(Fault::silent(self.setting.limits.verb()));

@@ -148,6 +148,11 @@ impl Guard {
         }
     }
 
+    /// The process id of the program that runs.
+    pub fn program(&self) -> Option<i32> {
+        self.group.filter(|_| self.exit.is_none())
+    }
+
     /// Becomes readable when the program ends.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()

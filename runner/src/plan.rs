@@ -1,5 +1,6 @@
 //! Decides, before anything runs, which vectors a target can take. The main function is [`plan`].
 
+use cetp_vectors::ledger::Role;
 use cetp_vectors::model::{Stack, Vector};
 use cetp_vectors::protocol::Describe;
 
@@ -14,11 +15,31 @@ pub enum Plan {
     NotApplicable(String),
 }
 
+fn plan_consumer(vector: &Vector, target: &Describe) -> Plan {
+    if let Some(capability) = missing_capability(vector, target) {
+        return Plan::NotApplicable(format!("the target does not claim {capability}"));
+    }
+    match vector.needs.iter().find(|control| !target.has_control(control)) {
+        Some(control) => Plan::NotRun(format!("the target has no control {control:?}")),
+        None => Plan::Run,
+    }
+}
+
+fn missing_capability<'v>(vector: &'v Vector, target: &Describe) -> Option<&'v str> {
+    let level = Some(vector.level.as_str()).filter(|level| !PLAIN_LEVELS.contains(level));
+    let mut asked = vector.capabilities.iter().map(String::as_str).chain(level);
+    asked.find(|capability| !target.capabilities.iter().any(|claimed| claimed == capability))
+}
+
 /// Levels that are not capabilities.
 const PLAIN_LEVELS: [&str; 3] = ["core", "v1_compat", "text_replacement"];
 
 /// Decides what to do with a vector.
 pub fn plan(vector: &Vector, target: &Describe) -> Plan {
+    if vector.role == Role::Consumer {
+        // A consumer plays no fixture and assumes no caller.
+        return plan_consumer(vector, target);
+    }
     let (v1, v2) = (target.versions.contains(&1), target.versions.contains(&2));
     match vector.stack {
         Stack::Any if !v2 => return Plan::NotApplicable("the target does not claim version 2".into()),
@@ -26,11 +47,8 @@ pub fn plan(vector: &Vector, target: &Describe) -> Plan {
         Stack::V2Only if v1 || !v2 => return Plan::NotApplicable("the target does not claim version 2 alone".into()),
         _ => {}
     }
-    let level = Some(vector.level.as_str()).filter(|level| !PLAIN_LEVELS.contains(level));
-    for capability in vector.capabilities.iter().map(String::as_str).chain(level) {
-        if !target.capabilities.iter().any(|claimed| claimed == capability) {
-            return Plan::NotApplicable(format!("the target does not claim {capability}"));
-        }
+    if let Some(capability) = missing_capability(vector, target) {
+        return Plan::NotApplicable(format!("the target does not claim {capability}"));
     }
     if let Some(control) = vector.needs.iter().find(|control| !target.has_control(control)) {
         return Plan::NotRun(format!("the target has no control {control:?}"));

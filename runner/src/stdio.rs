@@ -174,6 +174,16 @@ impl Session for StdioSession {
         }
     }
 
+    fn peak_memory_bytes(&mut self) -> Option<u64> {
+        let pid = self.guard.program()?;
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kib: u64 = peak.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        // From here on the peak is counted anew.
+        let _ = std::fs::write(format!("/proc/{pid}/clear_refs"), "5");
+        Some(kib * 1024)
+    }
+
     fn diagnostics(&mut self) -> String {
         self.drain_stderr();
         let bytes: Vec<u8> = self.stderr_tail.drain(..).collect();

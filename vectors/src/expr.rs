@@ -54,6 +54,8 @@ pub const FUNCTIONS: &[(&str, &str)] = &[
     ("$sub", "list of integers: the first less the others"),
     ("$mul", "list of integers: their product"),
     ("$div", "list of two integers: the quotient, rounded down"),
+    ("$from_json", "a text: the JSON value that it holds"),
+    ("$intersect", "list of two lists: the elements of the first that are in the second"),
     ("$json_text", "any value: its compact JSON text, members sorted"),
     ("$uuid", "a name: the UUID of that name in this run"),
     ("$utf8_length", "a text: its length in UTF-8 bytes"),
@@ -229,6 +231,14 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
             Ok(i64::try_from(n).map_or_else(|_| json!(n as u64), |n| json!(n)))
         }
         "$json_text" => Ok(Json::String(json_text(&value))),
+        "$from_json" => crate::json::parse(text(&value)?.as_bytes(), crate::json::Limits::DATA)
+            .map_err(|error| ExprError::Unresolved(format!("JSON in a text ({error})"))),
+        "$intersect" => {
+            let lists = list(&value)?;
+            let [first, second] = lists.as_slice() else { return Err(wrong("two lists were expected")) };
+            let second = list(second)?;
+            Ok(list(first)?.into_iter().filter(|item| second.iter().any(|other| pattern::equal(item, other))).collect())
+        }
         "$uuid" => Ok(Json::String(scope.uuid(&text(&value)?))),
         "$utf8_length" => Ok(json!(text(&value)?.len())),
         "$size" => match &value {

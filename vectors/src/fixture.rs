@@ -14,6 +14,11 @@ static TOOLS: LazyLock<Json> =
 static CALLERS: LazyLock<Json> =
     LazyLock::new(|| crate::json::parse_text(CALLERS_JSON).expect("the callers are valid JSON"));
 
+/// The fixture: `scopes` and `tools`.
+pub fn tools() -> &'static Json {
+    &TOOLS
+}
+
 /// The descriptor of a tool of the fixture.
 pub fn tool(name: &str) -> Option<&'static Json> {
     TOOLS["tools"].as_array()?.iter().find(|tool| tool["name"] == name)

@@ -9,9 +9,10 @@ use crate::ledger::Strength;
 use crate::machine::{Action, Answer, Breakdown, End, Machine, Message, Observer, View};
 use crate::model::{About, Expectation, Kind, Step, Vector};
 use crate::pattern::{Match, Mismatch, cut};
-use crate::transcript::{Ended, Entry, Transcript};
+use crate::script::Response;
+use crate::transcript::{Ended, Entry, Incoming, Transcript};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What became of a vector, from strongest to weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -117,8 +118,18 @@ pub fn judge(vector: &Vector, transcript: &Transcript) -> Result<Judgement, Fore
                 messages.iter().try_for_each(|message| replay.sent(message, machine.now_ms()))?;
             }
             Action::Read { message, .. } | Action::Pause { message, .. } => replay.sent(&message, machine.now_ms())?,
-            Action::Wait => match replay.next_answer() {
-                Some(entry) => machine.deliver(&entry.at, entry.answer.clone(), entry.answered_ms, &mut judge),
+            Action::Answer { number, response } => replay.answered(number, &response)?,
+            Action::Wait => match replay.next_event() {
+                Some(Event::Answer(entry)) => {
+                    machine.deliver(&entry.at, entry.answer.clone(), entry.answered_ms, &mut judge);
+                }
+                Some(Event::Request(request)) => {
+                    if request.now_ms != machine.now_ms() {
+                        return Err(Foreign(format!("a request at another time, with the order {}", request.order)));
+                    }
+                    let number = machine.request(&request.verb, &request.params, &mut judge);
+                    replay.asked.insert(number, request);
+                }
                 None if transcript.ended.is_some() => machine.stop(),
                 None => return Err(Foreign("an answer is missing".into())),
             },
@@ -139,6 +150,15 @@ struct Replay<'t> {
     unsent: VecDeque<&'t Entry>,
     /// Messages whose answer has not been delivered yet.
     open: Vec<&'t Entry>,
+    /// Requests of the target that have not come yet.
+    incoming: VecDeque<&'t Incoming>,
+    /// Requests of the target by the number that the machine gave them.
+    asked: BTreeMap<u64, &'t Incoming>,
+}
+
+enum Event<'t> {
+    Answer(&'t Entry),
+    Request(&'t Incoming),
 }
 
 impl<'t> Replay<'t> {
@@ -147,7 +167,12 @@ impl<'t> Replay<'t> {
         if let Some(twice) = transcript.entries.iter().find(|entry| !seen.insert(&entry.at)) {
             return Err(Foreign(format!("two messages at {}", twice.at)));
         }
-        Ok(Replay { unsent: transcript.entries.iter().collect(), open: Vec::new() })
+        Ok(Replay {
+            unsent: transcript.entries.iter().collect(),
+            open: Vec::new(),
+            incoming: transcript.incoming.iter().collect(),
+            asked: BTreeMap::new(),
+        })
     }
 
     fn sent(&mut self, message: &Message, now_ms: i64) -> Result<(), Foreign> {
@@ -161,10 +186,24 @@ impl<'t> Replay<'t> {
         Ok(())
     }
 
-    fn next_answer(&mut self) -> Option<&'t Entry> {
+    /// What came next then: an answer or a request of the target.
+    fn next_event(&mut self) -> Option<Event<'t>> {
         let answered = self.open.iter().enumerate().filter(|(_, entry)| entry.answer != Answer::Unread);
-        let (first, _) = answered.min_by_key(|(_, entry)| entry.order)?;
-        Some(self.open.remove(first))
+        let first = answered.min_by_key(|(_, entry)| entry.order).map(|(n, entry)| (n, entry.order));
+        let request = self.incoming.front().map(|request| request.order);
+        match (first, request) {
+            (Some((_, answer)), Some(request)) if request < answer => self.incoming.pop_front().map(Event::Request),
+            (Some((n, _)), _) => Some(Event::Answer(self.open.remove(n))),
+            (None, _) => self.incoming.pop_front().map(Event::Request),
+        }
+    }
+
+    fn answered(&mut self, number: u64, response: &Response) -> Result<(), Foreign> {
+        let request = self.asked.remove(&number).ok_or_else(|| Foreign("an answer to no request".into()))?;
+        if request.answer != response.summary(&request.verb) {
+            return Err(Foreign(format!("another answer to the request with the order {}", request.order)));
+        }
+        Ok(())
     }
 }
 
@@ -351,6 +390,13 @@ impl Observer for Judge<'_> {
             for expectation in self.vector.always.iter() {
                 self.expectation(at, expectation, false, view);
             }
+        }
+        self.outcome.is_none()
+    }
+
+    fn incoming(&mut self, at: &str, view: &View<'_>) -> bool {
+        for expectation in self.vector.always.iter() {
+            self.expectation(at, expectation, false, view);
         }
         self.outcome.is_none()
     }

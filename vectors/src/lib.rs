@@ -1,6 +1,7 @@
 //! Shared test vectors.
 pub mod bundle;
 pub mod compact;
+pub mod condition;
 pub mod expr;
 pub mod fixture;
 pub mod json;
@@ -15,4 +16,5 @@ pub mod parse;
 pub mod pattern;
 pub mod protocol;
 pub mod schema;
+pub mod script;
 pub mod transcript;

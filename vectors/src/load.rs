@@ -122,8 +122,7 @@ impl Catalogue {
             match std::fs::read(path) {
                 Ok(text) => {
                     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                    let (suite, role) = suite_and_role(&text);
-                    files.insert(format!("{suite}/{role}/{name}"), text);
+                    files.extend(placed(&name, text));
                 }
                 Err(error) => faults.push(whole(path.display().to_string(), error.to_string())),
             }
@@ -280,10 +279,25 @@ fn digest<'f>(files: impl Iterator<Item = (&'f str, &'f [u8])>) -> String {
     sha256_hex(listing.as_bytes())
 }
 
-/// A single file says itself where it belongs; a file that does not is refused by the reader, wherever it is put.
-fn suite_and_role(text: &[u8]) -> (String, String) {
-    let json = parse(text, Limits::TEXT).unwrap_or_default();
-    let suite = json["suite"].as_str().filter(|s| SUITES.contains(s)).unwrap_or(SUITES[0]);
-    let role = json["vectors"][0]["role"].as_str().filter(|r| Role::from_name(r).is_some()).unwrap_or("provider");
-    (suite.to_owned(), role.to_owned())
+/// A single file says itself where it belongs, its vectors by role; one that does not is refused by the reader, wherever
+/// it is put.
+fn placed(name: &str, text: Vec<u8>) -> Vec<(String, Vec<u8>)> {
+    let json = parse(&text, Limits::TEXT).unwrap_or_default();
+    let suite = json["suite"].as_str().filter(|s| SUITES.contains(s)).unwrap_or(SUITES[0]).to_owned();
+    let role_of = |vector: &Json| vector["role"].as_str().and_then(Role::from_name).unwrap_or(Role::Provider);
+    let mut roles: Vec<Role> = json["vectors"].as_array().into_iter().flatten().map(role_of).collect();
+    roles.sort();
+    roles.dedup();
+    if roles.len() < 2 {
+        let role = roles.first().map_or("provider", |role| role.name());
+        return vec![(format!("{suite}/{role}/{name}"), text)];
+    }
+    let part = |role: Role| {
+        let mut json = json.clone();
+        if let Some(Json::Array(vectors)) = json.get_mut("vectors") {
+            vectors.retain(|vector| role_of(vector) == role);
+        }
+        (format!("{suite}/{}/{name}", role.name()), json.to_string().into_bytes())
+    };
+    roles.into_iter().map(part).collect()
 }

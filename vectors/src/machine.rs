@@ -9,7 +9,8 @@ use crate::expr::{self, ExprError, Scope};
 use crate::fixture;
 use crate::json::{Limits, parse};
 use crate::model::{Args, Assertion, Call, Kind, Parallel, Rounds, Step, Vector};
-use crate::pattern::{self, Match, Mismatch};
+use crate::pattern::Match;
+use crate::script::{Response, Script};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use std::borrow::Cow;
@@ -64,6 +65,9 @@ pub struct Message {
 /// The verb of a pause, which is not sent to the target: real time passes.
 pub const WAIT: &str = "wait";
 
+/// The verb of a question to the runner about the target's process: its peak memory in this vector.
+pub const MEMORY: &str = "memory";
+
 /// What a machine wants next. Everything in it is answered by [`Machine::deliver`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
@@ -87,6 +91,13 @@ pub enum Action {
         message: Message,
         /// How long, in milliseconds.
         ms: u64,
+    },
+    /// A request of the target ([`Machine::request`]) is to be answered.
+    Answer {
+        /// The number that the machine gave the request.
+        number: u64,
+        /// The answer.
+        response: Response,
     },
     /// Nothing until a delivery.
     Wait,
@@ -125,6 +136,9 @@ pub trait Observer {
     /// A step is over. `answer` is what came back, where the step asked something. False ends the vector.
     fn step(&mut self, at: &str, step: &Step, answer: Option<&Answer>, view: &View<'_>) -> bool;
 
+    /// A request came from the target while the step at a place was open. False ends the vector.
+    fn incoming(&mut self, at: &str, view: &View<'_>) -> bool;
+
     /// A step was left out, as it could not be told whether its condition holds.
     fn skipped(&mut self, at: &str, why: &str);
 }
@@ -144,6 +158,10 @@ pub struct Start {
 pub struct Machine<'v> {
     core: Core<'v>,
     pending: VecDeque<Action>,
+    /// Answers that wait for the answer to a `consumer.cancel`, by its place.
+    withheld: BTreeMap<String, (u64, Response)>,
+    /// Requests of the target so far.
+    requests: u64,
     end: Option<End>,
 }
 
@@ -153,6 +171,8 @@ struct Core<'v> {
     now_ms: i64,
     /// The main task, and while it joins the branches.
     tasks: Vec<Task<'v>>,
+    /// The providers that the runner plays; away while they play.
+    script: Option<Script<'v>>,
 }
 
 #[derive(PartialEq, Eq)]
@@ -212,17 +232,7 @@ impl Scope for View<'_> {
 impl View<'_> {
     /// Whether an assertion holds here.
     pub fn holds(&self, assertion: &Assertion) -> Match {
-        match assertion {
-            Assertion::Is { that: None, is } => pattern::matches(is, self.own.get("answer"), self),
-            Assertion::Is { that: Some(that), is } => pattern::value_matches(that, is, self),
-            Assertion::AnyOf(list) => Match::any(list.iter().map(|a| self.holds(a))),
-            Assertion::AllOf(list) => Match::all(list.iter().map(|a| self.holds(a))),
-            Assertion::NoneOf(list) => Match::any(list.iter().map(|a| self.holds(a))).negated(|| Mismatch {
-                pointer: String::new(),
-                expected: json!("none of the excluded cases"),
-                actual: self.own.get("answer").cloned(),
-            }),
-        }
+        assertion.holds(self.own.get("answer"), self)
     }
 }
 
@@ -243,6 +253,9 @@ impl Core<'_> {
             "reset" => Some(Cow::Owned(json!({ "now_ms": self.start.now_ms }))),
             "seed" => Some(Cow::Owned(json!(self.start.seed))),
             "callers" => Some(Cow::Borrowed(fixture::callers())),
+            "fixture" => Some(Cow::Borrowed(fixture::tools())),
+            "calls" => Some(Cow::Owned(self.script.as_ref()?.calls())),
+            "fds" => Some(Cow::Owned(self.script.as_ref()?.fds())),
             _ => None,
         }
     }
@@ -288,8 +301,9 @@ impl<'v> Machine<'v> {
         let root =
             Frame { steps: &vector.steps, index: 0, prefix: String::new(), values: BTreeMap::new(), round: None };
         let main = Task { frames: vec![root], state: State::Ready, open: None };
-        let core = Core { vector, now_ms: start.now_ms, start, tasks: vec![main] };
-        Machine { core, pending: VecDeque::new(), end: None }
+        let script = Some(Script::new(vector));
+        let core = Core { vector, now_ms: start.now_ms, start, tasks: vec![main], script };
+        Machine { core, pending: VecDeque::new(), withheld: BTreeMap::new(), requests: 0, end: None }
     }
 
     /// The target's time at which the next messages are made.
@@ -312,8 +326,11 @@ impl<'v> Machine<'v> {
         if !send.is_empty() {
             return self.together(send);
         }
-        if let Some(action) = self.pending.pop_front() {
-            return action;
+        // After the end nothing more is sent, but who asked is answered.
+        while let Some(action) = self.pending.pop_front() {
+            if self.end.is_none() || matches!(action, Action::Answer { .. }) {
+                return action;
+            }
         }
         match &self.end {
             Some(end) => Action::Finished(end.clone()),
@@ -341,6 +358,14 @@ impl<'v> Machine<'v> {
     /// Tells what came of a message. `now_ms` is the target's time, in milliseconds since 1970; it never goes back.
     pub fn deliver(&mut self, at: &str, answer: Answer, now_ms: i64, observer: &mut dyn Observer) {
         self.core.now_ms = self.core.now_ms.max(now_ms);
+        if let Some((number, response)) = self.withheld.remove(at) {
+            // What a target answers to consumer.cancel is free; that it answers is not.
+            match answer {
+                Answer::Broken { .. } => self.broken_cancel(answer, observer),
+                _ => self.pending.push_back(Action::Answer { number, response }),
+            }
+            return;
+        }
         let Some(task) = self.waiting_at(at) else { return };
         let (step, mut own) = self.core.tasks[task].open.take().expect("a waiting task has an open step");
         self.core.tasks[task].state = State::Ready;
@@ -360,6 +385,70 @@ impl<'v> Machine<'v> {
         let place =
             if matches!(step.kind, Kind::Repeat { .. }) { at.rsplit_once('[').map_or(at, |(p, _)| p) } else { at };
         self.over(task, place, step, Some(&answer), &own, observer);
+    }
+
+    /// Tells of a request of the target; the answer is an [`Action::Answer`] with the number that this gives.
+    pub fn request(&mut self, verb: &str, params: &Json, observer: &mut dyn Observer) -> u64 {
+        self.requests += 1;
+        let number = self.requests;
+        let (during, task) = self.open_step();
+        let mut script = self.core.script.take().expect("it is only away while it plays");
+        let none = Own::new();
+        let view = View { core: &self.core, task, own: &none };
+        let played = script.play(verb, params, self.core.now_ms, &during, &view);
+        let mut own = Own::new();
+        if verb == "provider.call"
+            && let Some((request, session)) = script.last_request()
+        {
+            own.insert("request", request);
+            own.extend(session.map(|session| ("session", session)));
+        }
+        self.core.script = Some(script);
+        match played {
+            Ok(played) => {
+                if verb == "provider.call" {
+                    let view = View { core: &self.core, task, own: &own };
+                    if !observer.incoming(&during, &view) {
+                        self.stop();
+                    }
+                }
+                self.core.now_ms = self.core.now_ms.max(played.now_ms);
+                self.respond(number, &during, task, played.response, played.cancel);
+            }
+            Err(error) => {
+                let response = Response::Refused { code: -32000, message: "the vector makes no sense here".into() };
+                self.pending.push_back(Action::Answer { number, response });
+                self.end.get_or_insert(End::Stuck { at: during, why: error.to_string() });
+            }
+        }
+        number
+    }
+
+    fn respond(&mut self, number: u64, during: &str, task: usize, response: Response, cancel: bool) {
+        let execute = self.core.tasks[task].open.as_ref().and_then(|(_, own)| own.get("execute"));
+        let Some(execute) = execute.filter(|_| cancel) else {
+            return self.pending.push_back(Action::Answer { number, response });
+        };
+        let params = json!({ "provider_id": execute["provider_id"], "tool": execute["tool"] });
+        let message = Message { at: format!("{during}.cancel{number}"), verb: "consumer.cancel".into(), params };
+        self.withheld.insert(message.at.clone(), (number, response));
+        self.pending.push_back(Action::Send { messages: vec![message], schedule: None });
+    }
+
+    /// The target broke down over `consumer.cancel`: that is a breakdown of the execution that it cancels.
+    fn broken_cancel(&mut self, answer: Answer, observer: &mut dyn Observer) {
+        let (during, _) = self.open_step();
+        let now_ms = self.core.now_ms;
+        self.deliver(&during, answer, now_ms, observer);
+    }
+
+    /// Place and task of the step that waits for the target.
+    fn open_step(&self) -> (String, usize) {
+        let waiting = self.core.tasks.iter().enumerate().find_map(|(n, task)| match &task.state {
+            State::Waiting(at) => Some((at.clone(), n)),
+            _ => None,
+        });
+        waiting.unwrap_or_else(|| ("end".into(), 0))
     }
 
     /// The requirement that a breakdown of the message at a place breaks.
@@ -468,8 +557,38 @@ impl<'v> Machine<'v> {
             }
             Kind::Observe { name, with } => {
                 let params = expr::resolve(with, &view)?;
-                let verb = if name == "manifest" { "provider.manifest".into() } else { format!("observe.{name}") };
+                let verb = match name.as_str() {
+                    "manifest" => "provider.manifest".into(),
+                    "memory" => MEMORY.into(),
+                    name => format!("observe.{name}"),
+                };
                 Ok(Some(self.wait(task, step, own, message(&verb, params))))
+            }
+            Kind::Discover(names) => {
+                let script = self.core.script.as_ref().expect("it is only away while it plays");
+                let params = json!({ "packages": script.manifests(names, &view)? });
+                Ok(Some(self.wait(task, step, own, message("consumer.discover", params))))
+            }
+            Kind::Execute { provider_id, tool, args, timeout_ms } => {
+                let args = match args {
+                    Args::Value(value) => Json::String(expr::json_text(&expr::resolve(value, &view)?)),
+                    Args::Text(text) => expr::resolve(text, &view)?,
+                };
+                let params = json!({
+                    "provider_id": expr::resolve(provider_id, &view)?,
+                    "tool": expr::resolve(tool, &view)?,
+                    "args": args,
+                    "timeout_ms": expr::resolve(timeout_ms, &view)?,
+                });
+                own.insert("execute", params.clone());
+                Ok(Some(self.wait(task, step, own, message("consumer.execute", params))))
+            }
+            Kind::Advance(ms) => {
+                let ms = expr::resolve(ms, &view)?;
+                let ms =
+                    ms.as_i64().filter(|ms| *ms >= 0).ok_or_else(|| ExprError::Wrong(format!("{ms} is no time")))?;
+                self.core.now_ms = self.core.now_ms.saturating_add(ms);
+                Ok(None)
             }
             Kind::Close { fd } => {
                 let fd = expr::resolve(fd, &view)?;
@@ -751,7 +870,7 @@ fn path_of(view: &View<'_>, path: &str) -> Result<Json, ExprError> {
 
 /// What placeholders see of a request: its keys without types (`extras`) and with them (`typed`), beside `method` and
 /// `caller`.
-fn request_view(params: &Json) -> Json {
+pub(crate) fn request_view(params: &Json) -> Json {
     let extras = params.get("extras").and_then(|extras| Bundle::from_json(extras).ok());
     let extras = extras.map_or(Json::Null, |bundle| flatten_bundle(&bundle));
     json!({ "method": params["method"], "caller": params["caller"], "typed": params["extras"], "extras": extras })

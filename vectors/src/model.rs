@@ -5,6 +5,7 @@
 
 use crate::ledger::{Role, Strength};
 use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One test: what to do to a target, and what must come back.
@@ -45,9 +46,11 @@ pub struct Vector {
     pub notes: Option<String>,
     /// How it was made, where it was not written by hand.
     pub generated: Option<Generated>,
+    /// The providers that the runner plays for a consumer, by the name that the vector gives them.
+    pub providers: BTreeMap<String, Scripted>,
     /// What happens, in order.
     pub steps: Vec<Step>,
-    /// Expectations on every call, from the suite's rules.
+    /// Expectations on every call of a provider, or on every request of a consumer, from the suite's rules.
     pub always: Arc<Vec<Expectation>>,
     /// The JSON that it was read from, for readers and for the digest.
     pub source: Arc<Json>,
@@ -115,9 +118,24 @@ pub enum Kind {
         /// Its parameters, an expression.
         with: Json,
     },
+    /// `consumer.discover`: the manifests of these scripted providers, in this order.
+    Discover(Vec<String>),
+    /// `consumer.execute`.
+    Execute {
+        /// The provider, an expression.
+        provider_id: Json,
+        /// The tool, an expression.
+        tool: Json,
+        /// Its arguments.
+        args: Args,
+        /// Time limit of each call in milliseconds, an expression.
+        timeout_ms: Json,
+    },
+    /// The runner's clock, which is a consumer's, moves on by so many milliseconds, an expression.
+    Advance(Json),
     /// A question to the target that changes nothing.
     Observe {
-        /// `manifest`, `audit`, `ui` or `fds`.
+        /// `manifest`, `audit`, `ui`, `fds`, or `memory`, which the runner answers itself.
         name: String,
         /// Its parameters, an expression.
         with: Json,
@@ -165,6 +183,94 @@ pub struct Parallel {
     pub as_written: bool,
     /// The seed of the interleaving in a target of this process, where it is fixed.
     pub schedule: Option<u64>,
+}
+
+/// A provider that the runner plays: what its manifest says, and what it answers.
+#[derive(Clone, Debug)]
+pub struct Scripted {
+    /// Its package.
+    pub package: String,
+    /// Its authority.
+    pub authority: String,
+    /// What `consumer.discover` shows of it, an expression.
+    pub manifest: Json,
+    /// What it answers: the first rule that fits does.
+    pub rules: Vec<Reply>,
+    /// What its descriptors hold, by the id that a reply gives them.
+    pub descriptors: BTreeMap<String, Descriptor>,
+}
+
+/// A rule of a scripted provider.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// The method, or `ui.launch`; `*` is any method.
+    pub to: String,
+    /// Only the n-th request of the method to this provider, from 1: the first and the last number.
+    pub nth: Option<(u64, u64)>,
+    /// Only where this holds; `request` and `call` are there.
+    pub when: Option<Assertion>,
+    /// What is answered.
+    pub answer: ReplyForm,
+    /// Typed extras that are added to a Bundle or replaced in it; JSON null takes a key away.
+    pub extras: Map<String, Json>,
+    /// So much time passes before the answer, an expression in milliseconds.
+    pub advance_ms: Option<Json>,
+    /// The runner first sends `consumer.cancel` for the open execution, and answers when that is answered.
+    pub cancel: bool,
+}
+
+/// How a scripted answer is given.
+#[derive(Clone, Debug)]
+pub enum ReplyForm {
+    /// The result of the verb as it is on the wire, an expression.
+    Wire(Json),
+    /// A Bundle with `status=success` and this `data`: a value that is written as JSON, or an exact text.
+    Success {
+        /// The data.
+        data: Args,
+        /// Whether it has the form of version 1.
+        v1: bool,
+    },
+    /// A Bundle with `status=error`.
+    Error {
+        /// The code, an expression.
+        code: Json,
+        /// The message, an expression.
+        message: Json,
+        /// Whether it may be repeated, an expression.
+        retryable: Json,
+        /// Whether it has the form of version 1.
+        v1: bool,
+    },
+    /// A Bundle with `status=accepted` and this `data`, an expression.
+    Accepted(Json),
+}
+
+/// What a descriptor of a scripted provider holds and how it behaves.
+#[derive(Clone, Debug)]
+pub struct Descriptor {
+    /// Its content.
+    pub content: Content,
+    /// At most so many bytes at a reading.
+    pub chunk_bytes: Option<u64>,
+    /// Reading fails after so many bytes.
+    pub error_after: Option<u64>,
+    /// So much time passes at each reading, in milliseconds.
+    pub slow_ms: u64,
+}
+
+/// The content of a descriptor.
+#[derive(Clone, Debug)]
+pub enum Content {
+    /// A text, an expression.
+    Text(Json),
+    /// One character again and again, so many bytes; without end where none are given.
+    Fill {
+        /// An ASCII character.
+        unit: u8,
+        /// How many bytes.
+        bytes: Option<u64>,
+    },
 }
 
 /// How often a [`Kind::Repeat`] is done.

@@ -14,6 +14,8 @@ pub struct Transcript {
     pub start: Start,
     /// Every exchange, in the order in which the messages were sent.
     pub entries: Vec<Entry>,
+    /// Every request of the target to the runner, in the order in which they came.
+    pub incoming: Vec<Incoming>,
     /// Why the vector cannot be judged to its end, where the runner ended it, or the target disturbed what came after it.
     pub ended: Option<Ended>,
 }
@@ -37,6 +39,21 @@ pub struct Entry {
     pub order: u64,
 }
 
+/// A request of the target to the runner.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Incoming {
+    /// Verb of the target protocol.
+    pub verb: String,
+    /// Parameters as they came.
+    pub params: Json,
+    /// The target's time when it came, in milliseconds since 1970.
+    pub now_ms: i64,
+    /// Position among all answers and requests.
+    pub order: u64,
+    /// What it was answered, in short ([`crate::script::Response::summary`]); null where the vector was over before.
+    pub answer: Json,
+}
+
 /// Why a vector cannot be judged to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
@@ -56,6 +73,9 @@ impl Transcript {
             "now_ms": self.start.now_ms,
             "entries": entries,
         });
+        if !self.incoming.is_empty() {
+            out["incoming"] = self.incoming.iter().map(Incoming::to_json).collect();
+        }
         if let Some(ended) = &self.ended {
             out["ended"] = json!({ "at": ended.at, "why": ended.why });
         }
@@ -67,7 +87,7 @@ impl Transcript {
     /// # Errors
     /// What is wrong and where, for a transcript that somebody edited.
     pub fn from_json(json: &Json) -> Result<Transcript, String> {
-        let o = only(json, &["target", "seed", "now_ms", "entries", "ended"])?;
+        let o = only(json, &["target", "seed", "now_ms", "entries", "incoming", "ended"])?;
         let start = Start {
             target: o.get("target").ok_or("no target")?.clone(),
             seed: o.get("seed").and_then(Json::as_str).and_then(|s| s.parse().ok()).ok_or("no seed")?,
@@ -76,6 +96,14 @@ impl Transcript {
         let list = o.get("entries").and_then(Json::as_array).ok_or("no entries")?;
         let entries: Result<Vec<Entry>, String> =
             list.iter().enumerate().map(|(n, e)| Entry::from_json(e).map_err(|m| format!("entry {n}: {m}"))).collect();
+        let incoming: Result<Vec<Incoming>, String> = match o.get("incoming").map(Json::as_array) {
+            None => Ok(Vec::new()),
+            Some(None) => Err("incoming is no list".into()),
+            Some(Some(list)) => {
+                let read = |(n, json)| Incoming::from_json(json).map_err(|message| format!("incoming {n}: {message}"));
+                list.iter().enumerate().map(read).collect()
+            }
+        };
         let ended = match o.get("ended") {
             None => None,
             Some(json) => {
@@ -83,7 +111,7 @@ impl Transcript {
                 Some(Ended { at: text(o, "at")?, why: text(o, "why")? })
             }
         };
-        Ok(Transcript { start, entries: entries?, ended })
+        Ok(Transcript { start, entries: entries?, incoming: incoming?, ended })
     }
 }
 
@@ -136,6 +164,29 @@ impl Entry {
             answer,
             answered_ms: number("answered_ms")?,
             order: o.get("order").and_then(Json::as_u64).ok_or("no order")?,
+        })
+    }
+}
+
+impl Incoming {
+    fn to_json(&self) -> Json {
+        json!({
+            "verb": self.verb,
+            "params": compact(&self.params),
+            "now_ms": self.now_ms,
+            "order": self.order,
+            "answer": compact(&self.answer),
+        })
+    }
+
+    fn from_json(json: &Json) -> Result<Incoming, String> {
+        let o = only(json, &["verb", "params", "now_ms", "order", "answer"])?;
+        Ok(Incoming {
+            verb: text(o, "verb")?,
+            params: expand(o.get("params").ok_or("no params")?)?,
+            now_ms: o.get("now_ms").and_then(Json::as_i64).ok_or("no now_ms")?,
+            order: o.get("order").and_then(Json::as_u64).ok_or("no order")?,
+            answer: expand(o.get("answer").ok_or("no answer")?)?,
         })
     }
 }

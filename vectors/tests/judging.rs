@@ -36,7 +36,7 @@ type Batches = Vec<Vec<String>>;
 fn play(vector: &Vector, mut target: impl FnMut(&Message) -> Answer) -> (Judgement, Transcript, Batches) {
     let mut machine = Machine::new(vector, start());
     let mut live = Judge::new(vector);
-    let mut transcript = Transcript { start: start(), entries: Vec::new(), ended: None };
+    let mut transcript = Transcript { start: start(), entries: Vec::new(), incoming: Vec::new(), ended: None };
     let mut open: Vec<usize> = Vec::new();
     let mut batches = Vec::new();
     let (mut order, mut now) = (0, 1000);
@@ -57,6 +57,7 @@ fn play(vector: &Vector, mut target: impl FnMut(&Message) -> Answer) -> (Judgeme
                 machine.deliver(&at, answer, now, &mut live);
                 continue;
             }
+            Action::Answer { .. } => unreachable!("no target of these tests asks anything"),
             Action::Finished(end) => break end,
         };
         batches.push(messages.iter().map(|m| m.at.clone()).collect());

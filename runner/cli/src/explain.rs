@@ -139,6 +139,11 @@ fn words(step: &Step) -> String {
             format!("{} calls {}{tool}{session}", plain(&call.caller), plain(&call.method))
         }
         Kind::Control { name, with } => format!("control {name} {with}"),
+        Kind::Discover(names) => format!("the consumer discovers {}", names.join(", ")),
+        Kind::Execute { tool, provider_id, .. } => {
+            format!("the consumer executes {} of {}", plain(tool), plain(provider_id))
+        }
+        Kind::Advance(ms) => format!("the clock moves on by {} ms", plain(ms)),
         Kind::Observe { name, .. } => format!("observe {name}"),
         Kind::Read { .. } => "read the descriptor to its end".into(),
         Kind::Close { .. } => "close the descriptor".into(),

@@ -261,7 +261,7 @@ fn markdown(results: &[Mutant], catalogue: &Catalogue) -> String {
         let info = mutant.infos[0];
         let killers = match mutant.killers.as_slice() {
             [] => "**survives**".to_owned(),
-            [first, rest @ ..] if rest.is_empty() => format!("`{first}`"),
+            [only] => format!("`{only}`"),
             [first, rest @ ..] => format!("`{first}` and {} more", rest.len()),
         };
         let _ = writeln!(out, "| `{}` | {} | {} | {killers} |", info.name, info.what, info.rests_on);

@@ -111,7 +111,10 @@ fn the_manuals_examples_pass() {
     let place = folder.path().join("manual.json");
     std::fs::write(&place, file).unwrap();
     let catalogue = Catalogue::from_path(&place).unwrap_or_else(|error| panic!("{error}"));
-    let vectors: Vec<&Vector> = catalogue.vectors.iter().collect();
-    let results = run(&vectors, open("builtin:provider").adapter.as_ref());
-    assert!(results.iter().all(|r| r.outcome == Outcome::Pass), "{results:#?}");
+    let consumer = root().join("examples/python-consumer/target.toml").display().to_string();
+    for (role, target) in [(Role::Provider, "builtin:provider"), (Role::Consumer, consumer.as_str())] {
+        let vectors: Vec<&Vector> = catalogue.vectors.iter().filter(|v| v.role == role).collect();
+        let results = run(&vectors, open(target).adapter.as_ref());
+        assert!(!results.is_empty() && results.iter().all(|r| r.outcome == Outcome::Pass), "{results:#?}");
+    }
 }
