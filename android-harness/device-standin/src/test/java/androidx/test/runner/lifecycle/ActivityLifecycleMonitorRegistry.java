@@ -1,0 +1,7 @@
+package androidx.test.runner.lifecycle;
+
+public final class ActivityLifecycleMonitorRegistry {
+    private ActivityLifecycleMonitorRegistry() {}
+
+    public static void registerInstance(ActivityLifecycleMonitor monitor) {}
+}

@@ -1,0 +1,145 @@
+package org.cetp.standin;
+
+import static org.robolectric.Shadows.shadowOf;
+
+import android.app.PendingIntent;
+import android.content.ContentProvider;
+import android.content.ContentValues;
+import android.database.Cursor;
+import android.net.Uri;
+import android.os.Bundle;
+import android.os.DeadObjectException;
+import android.os.Parcel;
+import android.os.ParcelFileDescriptor;
+import java.io.IOException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+
+/**
+ * The near end of a Binder to a provider in another process: extras, replies and exceptions go through a Parcel, the
+ * calling UID arrives with the call, and a process that dies answers with DeadObjectException.
+ */
+final class BinderEnd extends ContentProvider {
+    private final Phone phone;
+    private final String authority;
+    private final int callingUid;
+
+    BinderEnd(Phone phone, String authority, int callingUid) {
+        this.phone = phone;
+        this.authority = authority;
+        this.callingUid = callingUid;
+    }
+
+    @Override
+    public Bundle call(String method, String arg, Bundle extras) {
+        ProviderProcess process = phone.process();
+        CompletableFuture<Bundle> reply =
+                process.call(authority, callingUid, method, arg, throughParcel(extras, false));
+        try {
+            CompletableFuture.anyOf(reply, process.death()).join();
+            // What was ready when the process died does not leave it any more.
+            if (process.isDead()) {
+                throw BinderEnd.<RuntimeException>sneaky(new DeadObjectException());
+            }
+            Bundle bundle = reply.join();
+            stampCreator(bundle);
+            return throughParcel(bundle, true);
+        } catch (CompletionException thrown) {
+            if (process.isDead()) {
+                throw BinderEnd.<RuntimeException>sneaky(new DeadObjectException());
+            }
+            return exceptionThroughParcel(thrown.getCause());
+        }
+    }
+
+    /** The system notes who makes a PendingIntent; Robolectric notes the one application that it has. */
+    @SuppressWarnings("deprecation")
+    private void stampCreator(Bundle reply) {
+        if (reply != null) {
+            for (String key : reply.keySet()) {
+                if (reply.get(key) instanceof PendingIntent pending) {
+                    shadowOf(pending).setCreatorPackage(phone.fixturePackage());
+                    shadowOf(pending).setCreatorUid(phone.fixtureUid());
+                }
+            }
+        }
+    }
+
+    /** As a copy. Descriptors of a reply are duplicated on the way; then the process that sent them closes its own. */
+    private static Bundle throughParcel(Bundle bundle, boolean closesDescriptors) {
+        Parcel parcel = Parcel.obtain();
+        try {
+            parcel.writeBundle(bundle);
+            if (bundle != null && closesDescriptors) {
+                closeDescriptors(bundle);
+            }
+            parcel.setDataPosition(0);
+            return parcel.readBundle(BinderEnd.class.getClassLoader());
+        } finally {
+            parcel.recycle();
+        }
+    }
+
+    @SuppressWarnings("deprecation")
+    private static void closeDescriptors(Bundle bundle) {
+        for (String key : bundle.keySet()) {
+            if (bundle.get(key) instanceof ParcelFileDescriptor descriptor) {
+                try {
+                    descriptor.close();
+                } catch (IOException alreadyGone) {
+                    // It is closed, which is all that is wanted.
+                }
+            }
+        }
+    }
+
+    /** The few classes of exceptions that a Parcel knows reach the caller; of any other it sees an empty Bundle. */
+    private static Bundle exceptionThroughParcel(Throwable thrown) {
+        Parcel parcel = Parcel.obtain();
+        try {
+            parcel.writeException((Exception) thrown);
+        } catch (RuntimeException unknown) {
+            parcel.recycle();
+            return Bundle.EMPTY;
+        }
+        parcel.setDataPosition(0);
+        parcel.readException();
+        throw new IllegalStateException("an exception was written and none was read");
+    }
+
+    /** {@code IContentProvider.call} throws RemoteException; a ContentProvider that stands in for it may not say so. */
+    @SuppressWarnings("unchecked")
+    private static <T extends Throwable> T sneaky(Throwable thrown) throws T {
+        throw (T) thrown;
+    }
+
+    @Override
+    public boolean onCreate() {
+        return true;
+    }
+
+    @Override
+    public Cursor query(Uri uri, String[] projection, String selection, String[] args, String order) {
+        return null;
+    }
+
+    @Override
+    public String getType(Uri uri) {
+        return null;
+    }
+
+    @Override
+    public Uri insert(Uri uri, ContentValues values) {
+        return null;
+    }
+
+    @Override
+    public int delete(Uri uri, String selection, String[] args) {
+        return 0;
+    }
+
+    @Override
+    public int update(Uri uri, ContentValues values, String selection, String[] args) {
+        return 0;
+    }
+}

@@ -1,0 +1,20 @@
+package org.cetp.standin;
+
+import org.junit.runner.JUnitCore;
+import org.junit.runner.Result;
+
+/**
+ * The stand-in over stdin and stdout, for a runner that speaks the target protocol:
+ * {@code cetp-conformance run --target android-harness/device-standin/target.toml}.
+ */
+public final class StandinStdio {
+    private StandinStdio() {}
+
+    public static void main(String[] arguments) {
+        // stdout carries the protocol and nothing else; whoever prints, prints to stderr.
+        System.setOut(System.err);
+        Result result = JUnitCore.runClasses(StandinHost.class);
+        result.getFailures().forEach(failure -> System.err.println(failure.getTrace()));
+        System.exit(result.wasSuccessful() ? 0 : 1);
+    }
+}

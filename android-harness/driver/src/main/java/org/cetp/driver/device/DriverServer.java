@@ -1,0 +1,88 @@
+package org.cetp.driver.device;
+
+import android.net.Credentials;
+import android.net.LocalServerSocket;
+import android.net.LocalSocket;
+import android.util.Log;
+import java.io.Closeable;
+import java.io.IOException;
+import org.cetp.driver.Driver;
+import org.cetp.driver.Rpc;
+
+/**
+ * Listens on an abstract socket, which adb reaches as {@code localabstract:NAME}, for one session after the other. Every
+ * app can connect to an abstract socket, so only the UIDs of adb are let in.
+ */
+final class DriverServer implements Closeable {
+    static final String TAG = "CetpDriver";
+
+    /** The name where nothing else is said. */
+    static final String DEFAULT_NAME = "org.cetp.driver";
+
+    private static final int ROOT_UID = 0;
+    private static final int SHELL_UID = 2000;
+
+    /** Makes the driver of a session. */
+    interface Sessions {
+        Driver open(Runnable onShutdown) throws IOException;
+    }
+
+    private final LocalServerSocket listening;
+    private final Sessions sessions;
+    private volatile boolean closed;
+
+    DriverServer(String name, Sessions sessions) throws IOException {
+        this.listening = new LocalServerSocket(name);
+        this.sessions = sessions;
+    }
+
+    /** Returns when a session has asked for the end, or when it was closed. */
+    void run() {
+        while (!closed) {
+            try (LocalSocket socket = listening.accept()) {
+                Credentials peer = socket.getPeerCredentials();
+                if (peer.getUid() != ROOT_UID && peer.getUid() != SHELL_UID) {
+                    Log.w(TAG, "refused a connection of UID " + peer.getUid());
+                    continue;
+                }
+                serve(socket);
+            } catch (IOException ended) {
+                if (!closed) {
+                    Log.i(TAG, "session: " + ended.getMessage());
+                }
+            }
+        }
+    }
+
+    private void serve(final LocalSocket socket) throws IOException {
+        Driver driver =
+                sessions.open(
+                        new Runnable() {
+                            @Override
+                            public void run() {
+                                close();
+                                try {
+                                    // The answer is on its way; the session's thread shall see the end.
+                                    socket.shutdownInput();
+                                } catch (IOException alreadyOver) {
+                                    // It has seen it.
+                                }
+                            }
+                        });
+        try {
+            new Rpc(socket.getInputStream(), socket.getOutputStream(), driver).run();
+        } finally {
+            driver.close();
+        }
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        try {
+            listening.close();
+        } catch (IOException alreadyClosed) {
+            // Nobody can connect any more, which is what was wanted.
+        }
+    }
+}
