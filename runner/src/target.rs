@@ -6,7 +6,9 @@
 use crate::adapter::Adapter;
 use crate::guard::Program;
 use crate::limits::Limits;
+use crate::profile::Profile;
 use crate::protocol::Checker;
+use crate::spawn::{AFTERMATH_MS, SpawnAdapter};
 use crate::stdio::StdioAdapter;
 use cetp_reports::redact::Redactor;
 use cetp_vectors::ledger::Role;
@@ -31,6 +33,8 @@ use std::sync::Arc;
 /// [limits]
 /// verb_ms = 20000
 /// ```
+///
+/// A target of `aw-provider` has `adapter = "spawn"`, names its role, and has a `[profile]`; see `docs/aw-provider.md`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TargetFile {
@@ -51,6 +55,12 @@ pub struct TargetFile {
     /// Limits that differ from the usual.
     #[serde(default)]
     pub limits: Limits,
+    /// Its version, for people; used by the adapter `spawn`, whose targets cannot be asked.
+    #[serde(default)]
+    pub version: Option<String>,
+    /// What a target of the adapter `spawn` can be asked; see [`Profile`].
+    #[serde(default)]
+    pub profile: Option<serde_json::Value>,
     /// Files that are under test, relative to this file; hashed into the report.
     #[serde(default)]
     pub subjects: Vec<PathBuf>,
@@ -68,6 +78,8 @@ pub struct TargetFile {
 pub enum AdapterKind {
     /// A program that speaks the target protocol over standard input and output.
     Stdio,
+    /// A program that is started once for each thing that it is asked (`aw-provider`).
+    Spawn,
 }
 
 /// A target that is ready to be started.
@@ -143,9 +155,42 @@ impl Opener<'_> {
         }
         let redactor = redactor(&file, &folder).map_err(|message| OpenError(format!("{name}: {message}")))?;
         let adapter = match file.adapter {
+            AdapterKind::Stdio if file.profile.is_some() => {
+                return Err(OpenError(format!("{name}: a profile goes with adapter = \"spawn\"")));
+            }
             AdapterKind::Stdio => self.stdio(file.command, directory, &file.environment, file.limits)?,
+            AdapterKind::Spawn => self.spawn(name, &file, directory)?,
         };
         Ok(Target { name: file.name, role: file.role, adapter, subjects, redactor })
+    }
+
+    fn spawn(&self, name: &str, file: &TargetFile, directory: PathBuf) -> Result<Box<dyn Adapter>, OpenError> {
+        let wrong = |why: String| OpenError(format!("{name}: {why}"));
+        if file.command.is_empty() {
+            return Err(wrong("the command of the target is empty".into()));
+        }
+        let role = file.role.filter(|role| matches!(role, Role::Provider | Role::Host | Role::Admission));
+        let role = role.ok_or_else(|| wrong("role is provider, host or admission with adapter = \"spawn\"".into()))?;
+        let json = file.profile.clone().unwrap_or_else(|| serde_json::json!({}));
+        let profile = Profile::from_json(role, &json).map_err(|why| wrong(format!("profile: {why}")))?;
+        // Its environment is what this file says, and what hardly any program can do without.
+        let usual = USUAL_VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+        let mut environment: BTreeMap<String, String> = usual.collect();
+        environment.extend(file.environment.clone());
+        let mut limits = file.limits.clone();
+        limits.verb_ms = limits.verb_ms.saturating_add(AFTERMATH_MS);
+        Ok(Box::new(SpawnAdapter {
+            name: file.name.clone(),
+            version: file.version.clone().unwrap_or_else(|| "unknown".into()),
+            program: Program {
+                command: file.command.clone(),
+                directory,
+                environment: environment.into_iter().collect(),
+            },
+            profile,
+            limits,
+            guard: self.guard.clone(),
+        }))
     }
 
     fn stdio(
@@ -170,6 +215,9 @@ impl Opener<'_> {
         }))
     }
 }
+
+/// Variables that a program of the adapter `spawn` gets from the runner's environment.
+const USUAL_VARIABLES: [&str; 6] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ"];
 
 /// The secrets that a target file names. One that is not there is an error: a misspelt name would hide nothing.
 fn redactor(file: &TargetFile, folder: &Path) -> Result<Redactor, String> {

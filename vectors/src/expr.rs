@@ -78,6 +78,16 @@ pub const FUNCTIONS: &[(&str, &str)] = &[
         "$variability",
         "a list of texts: how many bits vary over them; it cannot be told from fewer than 32 different ones",
     ),
+    (
+        "$merge",
+        "list of objects: one object, merged at every level; of two values that are not both objects the later stays",
+    ),
+    ("$without", "{\"from\": object, \"paths\": list of texts}: without the members at these paths"),
+    (
+        "$request",
+        "{\"method\", \"from\", \"set\", \"without\"}: a request of aw-provider with api_version, a request_id of its own, the members of from and then of set merged in, less the paths in without; an invoke is bound by its input_digest unless set gives one",
+    ),
+    ("$aw_digest", "a request of aw-provider: its input_digest"),
     ("$parcel_size", "{\"bundle\": wire Bundle, \"api\": 26…}: bytes in a Parcel"),
     ("$literal", "any value: itself, with nothing computed in it"),
 ];
@@ -249,6 +259,20 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
             let second = list(second)?;
             Ok(list(first)?.into_iter().filter(|item| second.iter().any(|other| pattern::equal(item, other))).collect())
         }
+        "$merge" => {
+            let mut out = Json::Object(Map::new());
+            list(&value)?.iter().for_each(|part| crate::aw::merge(&mut out, part));
+            Ok(out)
+        }
+        "$without" => {
+            let mut from = value.get("from").cloned().ok_or_else(|| wrong("needs from"))?;
+            for path in list(value.get("paths").unwrap_or(&Json::Null))? {
+                crate::aw::remove(&mut from, &text(&path)?);
+            }
+            Ok(from)
+        }
+        "$request" => crate::aw::request(&value, &format!("r-{}", scope.uuid("request"))).map_err(|why| wrong(&why)),
+        "$aw_digest" => Ok(json!(crate::aw::digest(&value))),
         "$uuid" => Ok(Json::String(scope.uuid(&text(&value)?))),
         "$utf8_length" => Ok(json!(text(&value)?.len())),
         "$size" => match &value {

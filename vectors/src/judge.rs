@@ -384,8 +384,11 @@ impl Observer for Judge<'_> {
                 break;
             }
         }
-        let Kind::Call(call) = &step.kind else { return self.outcome.is_none() };
-        let cut_off = call.may_die && answer.is_some_and(is_dead_object);
+        let cut_off = match &step.kind {
+            Kind::Call(call) => call.may_die && answer.is_some_and(is_dead_object),
+            Kind::Spawn(_) | Kind::Host { .. } | Kind::Admit(_) => false,
+            _ => return self.outcome.is_none(),
+        };
         if !cut_off {
             for expectation in self.vector.always.iter() {
                 self.expectation(at, expectation, false, view);

@@ -4,11 +4,12 @@
 //! one with a live target; [`crate::judge::judge`] drives one with a transcript, and thereby sees the same values at the same
 //! places. An [`Observer`] is told of each step that is over, with the [`View`] that expectations are judged in.
 
+use crate::aw;
 use crate::bundle::{Bundle, Text, Value};
 use crate::expr::{self, ExprError, Scope};
 use crate::fixture;
 use crate::json::{Limits, parse};
-use crate::model::{Args, Assertion, Call, Kind, Parallel, Rounds, Step, Vector};
+use crate::model::{Args, Assertion, Call, Kind, Parallel, Rounds, Spawn, Step, Vector};
 use crate::pattern::Match;
 use crate::script::{Played, Response, Script};
 use serde::{Deserialize, Serialize};
@@ -259,6 +260,8 @@ impl Core<'_> {
             "seed" => Some(Cow::Owned(json!(self.start.seed))),
             "callers" => Some(Cow::Borrowed(fixture::callers())),
             "fixture" => Some(Cow::Borrowed(fixture::tools())),
+            "schemas" => Some(Cow::Borrowed(crate::aw::schemas())),
+            "values" => Some(Cow::Borrowed(self.vector.values.as_ref())),
             "calls" => Some(Cow::Owned(self.script.as_ref()?.calls())),
             "fds" => Some(Cow::Owned(self.script.as_ref()?.fds())),
             _ => None,
@@ -396,7 +399,11 @@ impl<'v> Machine<'v> {
             return;
         }
         if let Answer::Result(result) = &answer {
-            let reply = flatten_reply(result);
+            let reply = match &step.kind {
+                Kind::Spawn(_) => aw::exchange_view(result),
+                Kind::Host { .. } => aw::host_view(result),
+                _ => flatten_reply(result),
+            };
             if let Some(name) = &step.save {
                 self.save(task, name, reply.clone());
             }
@@ -634,6 +641,19 @@ impl<'v> Machine<'v> {
                 let message = message("fd.read", params);
                 self.wait(task, step, own, message.clone());
                 Ok(Some(Action::Read { message, limit_bytes }))
+            }
+            Kind::Spawn(spawn) => {
+                let params = spawn_params(spawn, &view)?;
+                own.insert("request", aw::request_view(&params["stdin"], spawn.valid));
+                Ok(Some(self.wait(task, step, own, message("aw.spawn", params))))
+            }
+            Kind::Host { scenario, scripts } => {
+                let params = json!({ "scenario": expr::resolve(scenario, &view)?, "scripts": scripts });
+                Ok(Some(self.wait(task, step, own, message("aw.host", params))))
+            }
+            Kind::Admit(input) => {
+                let params = expr::resolve(input, &view)?;
+                Ok(Some(self.wait(task, step, own, message("aw.admit", params))))
             }
             Kind::Let(values) => {
                 let values: Result<Vec<(String, Json)>, ExprError> =
@@ -893,6 +913,27 @@ fn extras(call: &Call, given: &Map<String, Json>, at: &str, view: &View<'_>) -> 
         extras.insert(key.clone(), value.to_json());
     }
     Ok(Json::Object(extras))
+}
+
+fn spawn_params(spawn: &Spawn, view: &View<'_>) -> Result<Json, ExprError> {
+    // As it is written: a value becomes its text here, so that the transcript holds the bytes.
+    let stdin = match expr::resolve(&spawn.stdin, view)? {
+        Json::Object(o) if o.len() == 1 && o.contains_key("base64") => Json::Object(o),
+        Json::String(text) => Json::String(text),
+        other => Json::String(expr::json_text(&other)),
+    };
+    let mut params = json!({ "stdin": stdin });
+    if let Some(limit) = &spawn.limit_ms {
+        params["limit_ms"] = expr::resolve(limit, view)?;
+    }
+    if let Some(after) = &spawn.pause_after {
+        params["pause_after"] = expr::resolve(after, view)?;
+        params["pause_ms"] = json!(spawn.pause_ms);
+    }
+    if spawn.watch {
+        params["watch"] = json!(true);
+    }
+    Ok(params)
 }
 
 fn path_of(view: &View<'_>, path: &str) -> Result<Json, ExprError> {

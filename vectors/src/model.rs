@@ -48,6 +48,8 @@ pub struct Vector {
     pub generated: Option<Generated>,
     /// The providers that the runner plays for a consumer, by the name that the vector gives them.
     pub providers: BTreeMap<String, Scripted>,
+    /// Values of the suite that placeholders name, as `${values.NAME}`.
+    pub values: Arc<Json>,
     /// What happens, in order.
     pub steps: Vec<Step>,
     /// Expectations on every call of a provider, or on every request of a consumer, from the suite's rules.
@@ -154,6 +156,17 @@ pub enum Kind {
         /// The descriptor's id, an expression.
         fd: Json,
     },
+    /// One start of a provider of `aw-provider`.
+    Spawn(Box<Spawn>),
+    /// A host of `aw-provider` runs a scenario with providers that follow a script.
+    Host {
+        /// The scenario, an expression.
+        scenario: Json,
+        /// The scripts by the name of the provider; their placeholders are those of the script, not of the vector.
+        scripts: Json,
+    },
+    /// The admission of `aw-provider` decides about a configuration and evidence, an expression.
+    Admit(Json),
     /// Steps that are done several times.
     Repeat {
         /// The steps.
@@ -169,6 +182,24 @@ pub enum Kind {
     Barrier,
     /// Nothing is done, only expected.
     Expect,
+}
+
+/// One start of a provider of `aw-provider`.
+#[derive(Clone, Debug)]
+pub struct Spawn {
+    /// What is written to its standard input, an expression: a text is written exactly, `{"base64"}` as these bytes, any
+    /// other value as compact JSON.
+    pub stdin: Json,
+    /// Whether that is a request which the protocol allows; rules about replies rest on it.
+    pub valid: bool,
+    /// Time limit of the process in milliseconds, an expression; the target's own where none is given.
+    pub limit_ms: Option<Json>,
+    /// Writing stops after so many bytes (an expression) for [`Spawn::pause_ms`].
+    pub pause_after: Option<Json>,
+    /// How long writing stops, in milliseconds.
+    pub pause_ms: u64,
+    /// Whether files that change in the provider's folder are told.
+    pub watch: bool,
 }
 
 /// Steps that are done at the same time.

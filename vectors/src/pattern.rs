@@ -21,6 +21,7 @@ use std::rc::Rc;
 pub const OPERATORS: &[(&str, &str)] = &[
     ("$any", "true: anything that is there"),
     ("$absent", "true: no such member, or null"),
+    ("$only", "list of names: an object that has no other members"),
     ("$optional", "pattern: absent, or matches"),
     ("$fact", "pattern: matches; where the target does not tell, nothing is judged"),
     ("$equals", "value: equal as a whole, with no other members"),
@@ -277,6 +278,12 @@ impl Matcher<'_> {
             "$equals" => {
                 let literal = resolved()?;
                 if equal(&literal, actual) { Match::Yes } else { no(&json!({ "$equals": literal }), value, at) }
+            }
+            "$only" => {
+                let names = resolved()?;
+                let names = names.as_array().ok_or_else(|| wrong("a list of names was expected"))?;
+                let known = |name: &str| names.iter().any(|known| known == name);
+                holds(actual.as_object().is_some_and(|members| members.keys().all(|name| known(name))))
             }
             "$type" => holds(argument.as_str().is_some_and(|name| type_is(name, actual))),
             "$regex" => {

@@ -28,6 +28,20 @@ fn plan_consumer(vector: &Vector, target: &Describe) -> Plan {
     }
 }
 
+/// A target of `aw-provider` is known by its profile, whose entries are its controls.
+fn plan_aw(vector: &Vector, target: &Describe) -> Plan {
+    if !target.roles.contains(&vector.role) {
+        return Plan::NotRun(format!("the target is no {}", vector.role.name()));
+    }
+    if let Some(level) = missing_capability(vector, target) {
+        return Plan::NotApplicable(format!("the profile does not claim {level}"));
+    }
+    match vector.needs.iter().find(|entry| !target.has_control(entry)) {
+        Some(entry) => Plan::NotRun(format!("the profile has no {entry:?}")),
+        None => Plan::Run,
+    }
+}
+
 fn missing_capability<'v>(vector: &'v Vector, target: &Describe) -> Option<&'v str> {
     let level = Some(vector.level.as_str()).filter(|level| !PLAIN_LEVELS.contains(level));
     let mut asked = vector.capabilities.iter().map(String::as_str).chain(level);
@@ -35,10 +49,13 @@ fn missing_capability<'v>(vector: &'v Vector, target: &Describe) -> Option<&'v s
 }
 
 /// Levels that are not capabilities.
-const PLAIN_LEVELS: [&str; 3] = ["core", "v1_compat", "text_replacement"];
+const PLAIN_LEVELS: [&str; 2] = ["core", "v1_compat"];
 
 /// Decides what to do with a vector.
 pub fn plan(vector: &Vector, target: &Describe) -> Plan {
+    if vector.suite == crate::aw::SUITE {
+        return plan_aw(vector, target);
+    }
     if vector.role == Role::Consumer {
         // A consumer plays no fixture and assumes no caller.
         return plan_consumer(vector, target);

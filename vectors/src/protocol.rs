@@ -42,6 +42,9 @@ pub struct Describe {
     pub resume_ttl_ms: Option<i64>,
     /// How long an operation is kept, in milliseconds.
     pub retention_ms: Option<i64>,
+    /// The suites that it can be tested with; CETP v2 where it says nothing.
+    #[serde(default = "usual_suites")]
+    pub suites: Vec<String>,
 }
 
 /// The callers that a target can assume.
@@ -80,6 +83,12 @@ pub struct ProtocolError {
     pub message: String,
 }
 
+const USUAL_SUITE: &str = "cetp-v2";
+
+fn usual_suites() -> Vec<String> {
+    vec![USUAL_SUITE.to_owned()]
+}
+
 /// More versions, capabilities or controls than any target has.
 const MOST_NAMES: usize = 100;
 
@@ -107,7 +116,11 @@ impl Describe {
         if lengthy || describe.versions.len() > MOST_NAMES {
             return Err(wrong(format!("a list holds more than {MOST_NAMES} names")));
         }
-        if describe.roles.contains(&Role::Provider) && (describe.package.is_none() || describe.authority.is_none()) {
+        let app = describe.suites.iter().any(|suite| suite == USUAL_SUITE);
+        if app
+            && describe.roles.contains(&Role::Provider)
+            && (describe.package.is_none() || describe.authority.is_none())
+        {
             return Err(wrong("a provider names its package and authority".into()));
         }
         Ok(describe)
@@ -150,6 +163,11 @@ fn check(verb: &str, result: &Json) -> Result<(), String> {
         "control.user" => {
             has("activity_finished")?.as_bool().map(|_| ()).ok_or_else(|| "activity_finished is no boolean".into())
         }
+        "aw.spawn" => match (&o.get("stdout"), &o.get("stderr")) {
+            (Some(Json::Object(_)), Some(Json::Object(_))) => Ok(()),
+            _ => Err("stdout and stderr are objects".into()),
+        },
+        "aw.host" => has("records")?.as_array().map(|_| ()).ok_or_else(|| "records is no list".into()),
         "observe.audit" => has("events")?.as_array().map(|_| ()).ok_or_else(|| "events is no list".into()),
         "observe.ui" => has("texts")?.as_array().map(|_| ()).ok_or_else(|| "texts is no list".into()),
         "observe.fds" => has("open")?.as_u64().map(|_| ()).ok_or_else(|| "open is no number".into()),

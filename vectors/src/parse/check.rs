@@ -22,6 +22,11 @@ impl Parser<'_, '_> {
             if names.early && OF_A_STEP.contains(&first) {
                 self.fault(at, format!("${{{first}}} is only there in the expectations of a step"));
             }
+            if let Some(entry) =
+                (first == "target" && path.clone().next() == Some("profile")).then(|| path.clone().nth(1)).flatten()
+            {
+                names.used.borrow_mut().controls.insert(entry.to_owned());
+            }
             if let Some(fact) = (first == "target").then(|| path.next()).flatten()
                 && OPTIONAL_FACTS.contains(&fact)
             {
@@ -108,11 +113,11 @@ impl Parser<'_, '_> {
             "$any" | "$absent" | "$uuid_form" | "$self_contained" | "$descending" if argument != &Json::Bool(true) => {
                 self.fault(at, "must be true");
             }
-            "$one_of" | "$all" | "$bag" if !argument.is_array() && !argument.is_string() => {
+            "$one_of" | "$all" | "$bag" | "$only" if !argument.is_array() && !argument.is_string() => {
                 self.fault(at, "a list of patterns was expected");
             }
-            "$equals" | "$valid_schema" | "$lacks" | "$has_text" | "$starts_with" | "$gt" | "$gte" | "$lt" | "$lte"
-            | "$instance_of" => self.check_expr(argument, at, names),
+            "$equals" | "$only" | "$valid_schema" | "$lacks" | "$has_text" | "$starts_with" | "$gt" | "$gte"
+            | "$lt" | "$lte" | "$instance_of" => self.check_expr(argument, at, names),
             "$unique" | "$same" if !argument.is_string() => self.fault(at, "a path was expected"),
             "$tally" => {
                 for part in ["of", "is"] {
@@ -140,6 +145,8 @@ const ARGUMENTS: &[(&str, &[&str])] = &[
     ("$where", &["from", "is"]),
     ("$at", &["from", "index"]),
     ("$list", &["repeat", "each", "times"]),
+    ("$without", &["from", "paths"]),
+    ("$request", &["method", "from", "set", "without"]),
     ("$parcel_size", &["bundle", "api"]),
     ("$tally", &["of", "is"]),
     ("$instance_of", &["schema", "dialect"]),

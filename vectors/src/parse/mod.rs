@@ -1,5 +1,6 @@
 //! From JSON to [`Vector`], with a JSON Pointer for every fault. The main function is [`vectors`].
 
+pub mod aw;
 mod check;
 mod expect;
 mod script;
@@ -30,6 +31,8 @@ pub struct Rules {
     pub named: BTreeMap<String, Json>,
     /// Expectations on every call of a provider, or every request of a consumer, by the role of the target.
     pub always: BTreeMap<Role, Arc<Vec<Expectation>>>,
+    /// Values that vectors use by name, as `${values.NAME}`.
+    pub values: Arc<Json>,
     /// What scripted providers answer where a vector says nothing else, by name.
     pub scripts: BTreeMap<String, Vec<Reply>>,
 }
@@ -79,6 +82,7 @@ pub fn rules(json: &Json, ledger: &Ledger, suite: &str) -> Result<Rules, Vec<Fau
         let named = o.take("rules").and_then(|v| parser.map(v, "/rules"));
         rules.named = named.unwrap_or_default().into_iter().collect();
         let always = o.take("always").and_then(|v| parser.map(v, "/always")).unwrap_or_default();
+        rules.values = Arc::new(o.take("values").unwrap_or_default());
         let scripts = o.take("scripts").and_then(|v| parser.map(v, "/scripts")).unwrap_or_default();
         o.finish(&parser);
         for (name, script) in scripts {
@@ -182,9 +186,9 @@ impl Names {
 }
 
 /// Names that are always there; `uuid` is followed by a name of the vector's choice.
-const BUILT_IN: [&str; 17] = [
+const BUILT_IN: [&str; 19] = [
     "now", "target", "reset", "callers", "uuid", "request", "session", "answer", "reply", "i", "item", "branch",
-    "seed", "fixture", "calls", "fds", "index",
+    "seed", "fixture", "calls", "fds", "schemas", "values", "index",
 ];
 
 /// Of these, what there is only in the expectations of a step.
@@ -419,6 +423,7 @@ impl Parser<'_, '_> {
             generated,
             providers,
             steps,
+            values: Arc::clone(&self.context.rules.values),
             always: role.and_then(|role| self.context.rules.always.get(&role)).cloned().unwrap_or_default(),
             source,
             file: self.context.file.to_owned(),

@@ -18,7 +18,7 @@ impl Parser<'_, '_> {
     }
 
     pub(super) fn step(&self, json: &Json, at: &str, names: &mut Names, place: Place) -> Option<Step> {
-        const KINDS: [&str; 12] = [
+        const KINDS: [&str; 15] = [
             "call",
             "control",
             "observe",
@@ -31,8 +31,12 @@ impl Parser<'_, '_> {
             "discover",
             "execute",
             "advance_ms",
+            "spawn",
+            "host",
+            "admit",
         ];
-        const ANSWERED: [&str; 7] = ["call", "control", "observe", "read", "close", "discover", "execute"];
+        const ANSWERED: [&str; 10] =
+            ["call", "control", "observe", "read", "close", "discover", "execute", "spawn", "host", "admit"];
         let mut o = self.object(json, at)?;
         let when = self.early_condition(&mut o, "when", names);
         let save = self.optional_text(&mut o, "save");
@@ -168,6 +172,7 @@ impl Parser<'_, '_> {
                 };
                 Some(Kind::Execute { provider_id, tool, args, timeout_ms })
             }
+            "spawn" | "host" | "admit" => self.aw_kind(kind, o, names),
             "advance_ms" => {
                 let ms = o.take("advance_ms")?;
                 self.check_expr(&ms, &at, names);

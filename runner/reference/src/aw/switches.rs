@@ -1,0 +1,304 @@
+//! Ways to break or bend the provider, the host and the admission, each by name. The main type is [`Switches`].
+//!
+//! As in [`crate::switches`]: a *fault* breaks one requirement and must be noticed by a vector about it; a *leeway* is another
+//! behaviour that the text allows, and no vector may mind. The requirement says whose switch it is (`AW1-P`, `-H`, `-A`).
+
+use crate::switches::Info;
+
+macro_rules! registry {
+    ($(#[$doc:meta])* $kind:ident { $($variant:ident $name:literal $rests_on:literal $what:literal;)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $kind { $(#[doc = $what] $variant,)* }
+
+        impl $kind {
+            /// The registry, in the order of the enum.
+            pub const ALL: &'static [(Info, $kind)] =
+                &[$((Info { name: $name, rests_on: $rests_on, what: $what }, $kind::$variant),)*];
+        }
+    };
+}
+
+registry! {
+    /// Behaviours that break the protocol.
+    Fault {
+        ReadsOneLine "reads_one_line" "AW1-P-01" "Reads standard input up to the first line end.";
+        NeedsNewline "needs_newline" "AW1-P-01" "Refuses a request that does not end in a line end.";
+        ReadsOnce "reads_once" "AW1-P-01" "Stops reading at the first 4096 bytes.";
+        LivesOn "lives_on" "AW1-P-02" "Does not exit after its reply.";
+        RepliesTwice "replies_twice" "AW1-P-03" "Writes its reply twice.";
+        LogsToStdout "logs_to_stdout" "AW1-P-04" "Writes a line of its log to standard output before the reply.";
+        NonzeroOnOk "nonzero_on_ok" "AW1-P-05" "Exits 1 after a successful description.";
+        BlockExitsTwo "block_exits_two" "AW1-P-06" "Exits 2 when it requests a block.";
+        ErrorExitsOne "error_exits_one" "AW1-P-07" "Exits 1 with an error reply.";
+        ReplyTooLong "reply_too_long" "AW1-P-08" "Pads its replies with blanks beyond 1 MiB.";
+        ReplyTooDeep "reply_too_deep" "AW1-P-09" "Adds a member that is nested 40 levels deep.";
+        ReplyHasDuplicate "reply_has_duplicate" "AW1-P-10" "Writes status twice.";
+        ReplyHasBom "reply_has_bom" "AW1-P-11" "Begins its replies with a byte order mark.";
+        ReplyHasHugeNumber "reply_has_huge_number" "AW1-P-11" "Adds a member with the number 1e999.";
+        ReplyHasBadUtf8 "reply_has_bad_utf8" "AW1-P-11" "Adds a member with a byte that is no UTF-8.";
+        ReplyHasExtra "reply_has_extra" "AW1-P-12" "Adds a member elapsed_ms to its replies.";
+        OtherVersion "other_version" "AW1-P-13" "Answers with api_version aw-provider/v1.";
+        ConstantId "constant_id" "AW1-P-14" "Answers every request with the same request_id.";
+        StatusSuccess "status_success" "AW1-P-15" "Writes status success.";
+        ErrorWithEffects "error_with_effects" "AW1-P-16" "An error carries an empty list of effects.";
+        ErrorWithoutCode "error_without_code" "AW1-P-16" "An error carries no error_code.";
+        ErrorCodeIsSentence "error_code_is_sentence" "AW1-P-17" "error_code is a sentence with blanks.";
+        NoOperations "no_operations" "AW1-P-18" "describe declares an empty list.";
+        ManyOperations "many_operations" "AW1-P-18" "describe declares 65 operations.";
+        OperationTwice "operation_twice" "AW1-P-19" "describe declares an operation twice.";
+        OperationNameBlank "operation_name_blank" "AW1-P-19" "An operation's name has a blank in it.";
+        UnknownEvent "unknown_event" "AW1-P-20" "An operation declares an event that there is not.";
+        EventTwice "event_twice" "AW1-P-20" "An operation declares an event twice.";
+        UnknownEffect "unknown_effect" "AW1-P-21" "An operation declares the effect deny.";
+        NoEffects "no_effects" "AW1-P-21" "An operation declares no effect.";
+        OperationDescribed "operation_described" "AW1-P-22" "An operation has a member description.";
+        ConfigEchoed "config_echoed" "AW1-P-23" "validate_config returns the configuration.";
+        AnyConfigAccepted "any_config_accepted" "AW1-P-24" "validate_config accepts any object.";
+        DigestInUppercase "digest_in_uppercase" "AW1-P-25" "input_digest comes back in uppercase.";
+        DigestOfOther "digest_of_other" "AW1-P-25" "input_digest is computed over the configuration alone.";
+        EffectsLeftOut "effects_left_out" "AW1-P-26" "Without effects the member is left out.";
+        ManyEffects "many_effects" "AW1-P-26" "An allowed call has 65 observe effects.";
+        AskUnasked "ask_unasked" "AW1-P-27" "Adds the effect ask, allowed or not.";
+        BlockUnasked "block_unasked" "AW1-P-27" "Blocks where block is not allowed.";
+        EffectWithMessage "effect_with_message" "AW1-P-28" "An effect has a member message.";
+        ReasonIsSentence "reason_is_sentence" "AW1-P-29" "reason_code is a sentence with blanks.";
+        NeutralInsteadOfBlock "neutral_instead_of_block" "AW1-P-30" "Where block is not allowed, a match is a neutral success.";
+        UnknownOperationNeutral "unknown_operation_neutral" "AW1-P-31" "An unknown operation succeeds without effects.";
+        BadConfigNeutral "bad_config_neutral" "AW1-P-32" "An invalid configuration at invoke succeeds without effects.";
+        FailureBlocks "failure_blocks" "AW1-P-33" "Where its rules cannot be read it blocks.";
+        FailureIsNeutral "failure_is_neutral" "AW1-P-33" "Where its rules cannot be read it succeeds without effects.";
+        NullIdsRefused "null_ids_refused" "AW1-P-34" "Refuses a call whose session_id is null.";
+        CrashesOnScalars "crashes_on_scalars" "AW1-P-35" "Crashes where tool.input is no object.";
+        InfersShell "infers_shell" "AW1-P-36" "Takes any tool whose input has a command for a shell, and blocks it.";
+        AsciiOnly "ascii_only" "AW1-P-37" "Refuses names that are not ASCII.";
+        NarrowIntegers "narrow_integers" "AW1-P-37" "Refuses integers that do not fit i64.";
+        NativeBelieved "native_believed" "AW1-P-38" "Takes request_id from event.native where it has one.";
+        NativeBreaks "native_breaks" "AW1-P-38" "Refuses a call whose event.native has a member effects.";
+        DuplicatesAccepted "duplicates_accepted" "AW1-P-39" "Of a member that occurs twice the last counts.";
+        SecondDocumentIgnored "second_document_ignored" "AW1-P-39" "Reads the first document and ignores the rest.";
+        EmptyIsDescribe "empty_is_describe" "AW1-P-39" "Without any input it describes itself.";
+        UnknownFieldsAccepted "unknown_fields_accepted" "AW1-P-40" "Ignores unknown members of a request.";
+        VersionUnchecked "version_unchecked" "AW1-P-40" "Does not look at api_version.";
+        UnknownMethodDescribes "unknown_method_describes" "AW1-P-40" "Answers an unknown method with a description.";
+        IdInvented "id_invented" "AW1-P-40" "Answers a request without request_id under an id of its own.";
+        SizeUnchecked "size_unchecked" "AW1-P-41" "Reads requests of any length.";
+        SmallLimit "small_limit" "AW1-P-41" "Refuses requests above 64 KiB.";
+        DepthUnchecked "depth_unchecked" "AW1-P-42" "Reads requests of any depth.";
+        BomAccepted "bom_accepted" "AW1-P-42" "Skips a byte order mark.";
+        HangsOnInvoke "hangs_on_invoke" "AW1-P-44" "Takes longer than any budget to answer an invoke.";
+        ConfigInErrorCode "config_in_error_code" "AW1-P-45" "error_code repeats the setting that it refuses.";
+        DescribeWrites "describe_writes" "AW1-P-46" "describe writes a file into its folder.";
+        ReplaceWithoutText "replace_without_text" "AW1-P-47" "replace_result carries no text.";
+        TextIsObject "text_is_object" "AW1-P-47" "The text of replace_result is an object.";
+        ObserveWithText "observe_with_text" "AW1-P-48" "observe carries a text.";
+        BlockWithEmptyText "block_with_empty_text" "AW1-P-48" "block carries an empty text.";
+        ReplacesTwice "replaces_twice" "AW1-P-49" "Two replacements in one reply.";
+        ReplacesBlindly "replaces_blindly" "AW1-P-50" "Replaces the result where there is no projection.";
+
+        ShellExpands "shell_expands" "AW1-H-01" "Runs argv through a shell.";
+        OneProcess "one_process" "AW1-H-02" "Asks a provider everything in one process.";
+        StdinOpen "stdin_open" "AW1-H-03" "Does not close standard input.";
+        WritesTwice "writes_twice" "AW1-H-03" "Writes the request twice.";
+        SendsUnchecked "sends_unchecked" "AW1-H-04" "Sends requests without looking at their size.";
+        SendsExtraMember "sends_extra_member" "AW1-H-04" "Requests have a member trace.";
+        SameId "same_id" "AW1-H-05" "Every call of a provider has the same request_id.";
+        IdWithBlank "id_with_blank" "AW1-H-05" "request_id has a blank in it.";
+        DigestInsertionOrder "digest_insertion_order" "AW1-H-06" "The digest is taken over members in another order.";
+        DigestWithoutPrefix "digest_without_prefix" "AW1-H-06" "input_digest has no prefix.";
+        RevisionOfValue "revision_of_value" "AW1-H-07" "config_revision is taken over the configuration written anew.";
+        BudgetNotReduced "budget_not_reduced" "AW1-H-08" "Every step gets the whole budget.";
+        BudgetZero "budget_zero" "AW1-H-08" "budget_ms is rounded down to seconds.";
+        ProviderTimeoutIgnored "provider_timeout_ignored" "AW1-H-09" "The provider's timeout does not count.";
+        EventBudgetIgnored "event_budget_ignored" "AW1-H-09" "The event's budget does not count.";
+        CallerDeadlineIgnored "caller_deadline_ignored" "AW1-H-09" "The caller's deadline does not count.";
+        ResultBefore "result_before" "AW1-H-10" "Before a tool runs, result is an empty object.";
+        IdsOmitted "ids_omitted" "AW1-H-11" "Missing ids are left out.";
+        IdsEmpty "ids_empty" "AW1-H-11" "Missing ids are empty texts.";
+        AllEffectsAllowed "all_effects_allowed" "AW1-H-12" "allowed_effects is all that the provider declares.";
+        ConfigThroughFloats "config_through_floats" "AW1-H-13" "Numbers of the private configuration become doubles.";
+        ExitIgnored "exit_ignored" "AW1-H-14" "The exit status is not looked at.";
+        SignalIgnored "signal_ignored" "AW1-H-14" "The end by a signal counts as status 0.";
+        LastDocumentCounts "last_document_counts" "AW1-H-15" "Of several documents the last counts.";
+        IdUnchecked "id_unchecked" "AW1-H-15" "The response's request_id is not compared.";
+        DigestUnchecked "digest_unchecked" "AW1-H-15" "The response's input_digest is not compared.";
+        InvalidIsBlock "invalid_is_block" "AW1-H-15" "An answer that cannot be read counts as a block.";
+        DuplicatesRead "duplicates_read" "AW1-H-15" "Of a member that occurs twice the last counts.";
+        CodeShown "code_shown" "AW1-H-16" "The shown message repeats the provider's error_code.";
+        CodeLost "code_lost" "AW1-H-16" "The provider's error_code is not kept.";
+        ErrorIsSuccess "error_is_success" "AW1-H-16" "An error of the provider is a success without effects.";
+        OnErrorIsBlock "on_error_is_block" "AW1-H-17" "on_error block turns a failure into the policy's block.";
+        ActionNotTold "action_not_told" "AW1-H-17" "The action of on_error is not told apart.";
+        UnadmittedDropped "unadmitted_dropped" "AW1-H-18" "An effect that is not admitted is left out, and the rest counts.";
+        OutputUncapped "output_uncapped" "AW1-H-19" "max_output_bytes is not kept.";
+        OutputCut "output_cut" "AW1-H-19" "Output beyond the cap is cut off.";
+        StderrUncapped "stderr_uncapped" "AW1-H-20" "Standard error has no cap.";
+        LateCounts "late_counts" "AW1-H-21" "A result that comes after the deadline counts.";
+        CancelIgnored "cancel_ignored" "AW1-H-21" "Cancelling does not end a call.";
+        UnwrittenIgnored "unwritten_ignored" "AW1-H-22" "An exit before the request was written is not noticed.";
+        EofNotNeeded "eof_not_needed" "AW1-H-23" "What was read when the process ends is the output.";
+        WaitsForDescendants "waits_for_descendants" "AW1-H-23" "A descendant that holds no pipe fails the call.";
+        PreflightLast "preflight_last" "AW1-H-24" "Providers are described before the configuration is looked at.";
+        PreparedPerStep "prepared_per_step" "AW1-H-25" "A provider is prepared once for each step.";
+        DisabledPrepared "disabled_prepared" "AW1-H-25" "Providers of disabled steps are prepared as well.";
+        ValidatedFirst "validated_first" "AW1-H-25" "validate_config comes before describe.";
+        PreparationOptional "preparation_optional" "AW1-H-26" "A provider that cannot be prepared is left out.";
+        BindingUnchecked "binding_unchecked" "AW1-H-27" "Events of any binding are carried out.";
+        AdapterUnchecked "adapter_unchecked" "AW1-H-27" "Events of any adapter are carried out.";
+        Retries "retries" "AW1-H-28" "A failed step is tried once more.";
+        EmptyGrants "empty_grants" "AW1-H-29" "A success without effects grants the call.";
+        EnvironmentInherited "environment_inherited" "AW1-H-30" "Providers inherit the environment.";
+        FolderInherited "folder_inherited" "AW1-H-30" "Providers run in the host's own folder.";
+        NotEnded "not_ended" "AW1-H-31" "A process that failed is left alone.";
+        OnlyLeaderKilled "only_leader_killed" "AW1-H-31" "Only the process itself is killed, not its group.";
+        KilledAtOnce "killed_at_once" "AW1-H-31" "SIGKILL comes without SIGTERM before it.";
+        SelectorsIgnored "selectors_ignored" "AW1-H-32" "Every step is called for every tool.";
+        SkippedIsCalled "skipped_is_called" "AW1-H-32" "A step whose selectors miss is called, and its result dropped.";
+
+        AnyTarget "any_target" "AW1-A-01" "An unknown target is admitted.";
+        AdapterUncompared "adapter_uncompared" "AW1-A-02" "The adapter of the evidence is not compared.";
+        BlankEvidence "blank_evidence" "AW1-A-02" "Version and entrypoint may be blank.";
+        EvidenceUnchecked "evidence_unchecked" "AW1-A-03" "Adapter evidence may claim anything.";
+        AnyGuarantee "any_guarantee" "AW1-A-04" "Any guarantee is admitted.";
+        OptionalEventDropped "optional_event_dropped" "AW1-A-05" "Other events are dropped where nothing in them is required.";
+        EmptyEventDropped "empty_event_dropped" "AW1-A-05" "Other events without steps are dropped.";
+        StepsDecideEvent "steps_decide_event" "AW1-A-06" "An event without steps needs no adapter evidence.";
+        GuardsIgnored "guards_ignored" "AW1-A-07" "Guards are not looked at.";
+        DisabledNeedEvidence "disabled_need_evidence" "AW1-A-08" "Disabled steps need evidence as well.";
+        EvidenceOptional "evidence_optional" "AW1-A-09" "A step without provider evidence is dropped.";
+        NumbersEqual "numbers_equal" "AW1-A-10" "1 and 1.0 are the same configuration.";
+        ConfigUncompared "config_uncompared" "AW1-A-10" "The validated configuration is not compared.";
+        OperationUnchecked "operation_unchecked" "AW1-A-11" "The operation need not be declared.";
+        OperationEventUnchecked "operation_event_unchecked" "AW1-A-11" "The operation need not declare the event.";
+        EffectsIntersected "effects_intersected" "AW1-A-11" "Effects that the operation lacks are dropped.";
+        AdapterEffectsUnchecked "adapter_effects_unchecked" "AW1-A-12" "The adapter need not support the effect.";
+        AskAdmitted "ask_admitted" "AW1-A-13" "ask is admitted.";
+        BlockAfterAdmitted "block_after_admitted" "AW1-A-13" "block is admitted after the tool has run.";
+        BlockOnErrorAnywhere "block_on_error_anywhere" "AW1-A-14" "on_error block is admitted everywhere.";
+        BlockOnErrorNeedsEffect "block_on_error_needs_effect" "AW1-A-14" "on_error block is admitted only for steps that request block.";
+        UnknownActionAdmitted "unknown_action_admitted" "AW1-A-14" "Any on_error is admitted.";
+        WithholdUndeclared "withhold_undeclared" "AW1-A-15" "withhold_result is admitted undeclared.";
+        StepsSorted "steps_sorted" "AW1-A-16" "Steps come back sorted by id.";
+        AnyTransport "any_transport" "AW1-A-17" "Any transport is admitted.";
+        AnyLocation "any_location" "AW1-A-17" "Any location is admitted.";
+        AnyProtocol "any_protocol" "AW1-A-17" "Any protocol is admitted.";
+        TellsReady "tells_ready" "AW1-A-18" "Success says ready.";
+        ReasonLeaks "reason_leaks" "AW1-A-18" "The reason repeats the private configuration.";
+        NoReason "no_reason" "AW1-A-18" "A rejection has no reason.";
+        ExactRefused "exact_refused" "AW1-A-19" "native selectors are refused.";
+        GlobsAccepted "globs_accepted" "AW1-A-19" "A native selector may end in a star.";
+        ReplaceAnywhere "replace_anywhere" "AW1-A-20" "replace_result need not be the last step.";
+        ReplaceTwice "replace_twice" "AW1-A-20" "Two steps may replace the result.";
+        ReplaceUnsupported "replace_unsupported" "AW1-A-20" "replace_result needs no adapter support.";
+        ReplaceByHook "replace_by_hook" "AW1-A-20" "A boolean hook may request replace_result.";
+        SelectorsRefused "selectors_refused" "AW1-A-21" "An event with match.tools is refused.";
+        StarWithOthers "star_with_others" "AW1-A-21" "A star may stand among others.";
+    }
+}
+
+registry! {
+    /// Behaviours that the text allows beside the usual one.
+    Leeway {
+        SilentOnGarbage "silent_on_garbage" "AW1-P-39" "What is no request gets no reply, and exit status 2.";
+        DigestUnverified "digest_unverified" "AW1-P-43" "The provider does not verify input_digest.";
+        ReplyPretty "reply_pretty" "AW1-P-03" "Replies are written over several lines, with blanks around them.";
+        ReplyEscaped "reply_escaped" "AW1-P-03" "Replies write every character that is not ASCII as an escape.";
+        ReasonOmitted "reason_omitted" "AW1-P-28" "Effects have no reason_code.";
+        ObservesAlways "observes_always" "AW1-P-26" "Every call has an observe effect where that is allowed.";
+        Chatty "chatty" "AW1-P-04" "Writes many lines to standard error.";
+        BlockWithText "block_with_text" "AW1-P-48" "block carries a text.";
+
+        RequestPretty "request_pretty" "AW1-H-03" "Requests are written over several lines, with a line end.";
+        EffectsReversed "effects_reversed" "AW1-H-12" "allowed_effects comes in another order.";
+        StopsAfterBlock "stops_after_block" "AW1-H-29" "After a block the event's later steps are not run.";
+        TellsLittle "tells_little" "AW1-H-16" "The account has no messages.";
+        EarlyDeadline "early_deadline" "AW1-H-09" "Every deadline is 50 ms earlier.";
+
+        OneReason "one_reason" "AW1-A-18" "Every rejection has the same reason.";
+        EventsReversed "events_reversed" "AW1-A-16" "Events come back in another order.";
+    }
+}
+
+/// A set of switches; empty for a conforming implementation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Switches {
+    faults: [u64; 4],
+    leeways: u64,
+}
+
+const _: () = assert!(Fault::ALL.len() <= 256 && Leeway::ALL.len() <= 64, "a set has a bit for each switch");
+
+impl Switches {
+    /// The set of these names, faults and leeways mixed.
+    ///
+    /// # Errors
+    /// The name that the registries do not have.
+    pub fn from_names<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Result<Switches, String> {
+        names.into_iter().try_fold(Switches::default(), |set, name| {
+            let name = name.as_ref();
+            let fault = Fault::ALL.iter().find(|(info, _)| info.name == name);
+            let leeway = Leeway::ALL.iter().find(|(info, _)| info.name == name);
+            match (fault, leeway) {
+                (Some((_, fault)), _) => Ok(set.with_fault(*fault)),
+                (None, Some((_, leeway))) => Ok(set.with_leeway(*leeway)),
+                (None, None) => Err(format!("there is no switch {name:?}")),
+            }
+        })
+    }
+
+    /// Adds a fault.
+    #[must_use]
+    pub fn with_fault(mut self, fault: Fault) -> Switches {
+        self.faults[fault as usize / 64] |= 1 << (fault as usize % 64);
+        self
+    }
+
+    /// Adds a leeway.
+    #[must_use]
+    pub fn with_leeway(mut self, leeway: Leeway) -> Switches {
+        self.leeways |= 1 << leeway as usize;
+        self
+    }
+
+    /// Whether a requirement is to be broken in this way.
+    pub fn broken(&self, fault: Fault) -> bool {
+        self.faults[fault as usize / 64] & (1 << (fault as usize % 64)) != 0
+    }
+
+    /// Whether this leeway is to be used.
+    pub fn leeway(&self, leeway: Leeway) -> bool {
+        self.leeways & (1 << leeway as usize) != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_unique_and_lead_back() {
+        let infos = || Fault::ALL.iter().map(|(info, _)| info).chain(Leeway::ALL.iter().map(|(info, _)| info));
+        let names: BTreeSet<_> = infos().map(|info| info.name).collect();
+        assert_eq!(names.len(), infos().count());
+        assert!(names.iter().all(|name| Switches::from_names([name]).is_ok_and(|set| set != Switches::default())));
+        assert!(Switches::from_names(["no_such"]).is_err());
+    }
+
+    /// Every must has a fault, and every switch rests on a requirement.
+    #[test]
+    fn the_registry_and_the_ledger_agree() {
+        let ledger: serde_json::Value =
+            serde_json::from_str(include_str!("../../../../vectors/requirements/aw-provider-v1alpha1.json")).unwrap();
+        let rows = ledger["requirements"].as_array().unwrap();
+        let ids: BTreeSet<_> = rows.iter().filter_map(|row| row["id"].as_str()).collect();
+        let broken: BTreeSet<_> = Fault::ALL.iter().map(|(info, _)| info.rests_on).collect();
+        for row in rows.iter().filter(|row| row["strength"] == "must") {
+            assert!(broken.contains(row["id"].as_str().unwrap()), "no fault breaks {}", row["id"]);
+        }
+        let leeways = Leeway::ALL.iter().map(|(info, _)| info);
+        for info in Fault::ALL.iter().map(|(info, _)| info).chain(leeways) {
+            assert!(ids.contains(info.rests_on), "{}: {}", info.name, info.rests_on);
+        }
+    }
+}
