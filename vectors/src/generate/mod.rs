@@ -3,9 +3,14 @@
 //! What a generator is made from lies in `catalogue/` as data, and its files are committed like any other; a test proves
 //! them fresh. `cetp-conformance vectors generate` writes them.
 
+pub mod arguments;
+mod combinations;
+pub mod instances;
 mod layout;
 mod malicious;
 mod matrix;
+mod messages;
+mod model;
 
 use crate::load::EMBEDDED;
 use serde::de::DeserializeOwned;
@@ -24,13 +29,57 @@ pub struct Generator {
     pub about: &'static str,
     /// The seed of the files that are committed.
     pub seed: u64,
-    make: fn(u64) -> Result<Files, String>,
+    make: fn(u64) -> Result<Made, String>,
+}
+
+/// What a generator makes.
+pub struct Made {
+    /// The files.
+    pub files: Files,
+    /// How many cases there are, what was folded and what is covered, for people.
+    pub report: String,
+}
+
+impl From<Files> for Made {
+    fn from(files: Files) -> Made {
+        let report = format!("{} files", files.len());
+        Made { files, report }
+    }
 }
 
 /// All of them.
 pub const GENERATORS: &[Generator] = &[
-    Generator { name: "matrix", about: "vectors of one shape for many cases", seed: 0, make: matrix::files },
-    Generator { name: "malicious", about: "providers that attack a consumer", seed: 0, make: malicious::files },
+    Generator {
+        name: "matrix",
+        about: "vectors of one shape for many cases",
+        seed: 0,
+        make: |seed| matrix::files(seed).map(Made::from),
+    },
+    Generator {
+        name: "malicious",
+        about: "providers that attack a consumer",
+        seed: 0,
+        make: |seed| malicious::files(seed).map(Made::from),
+    },
+    Generator {
+        name: messages::NAME,
+        about: "every message with every field once wrong",
+        seed: 0,
+        make: messages::files,
+    },
+    Generator {
+        name: arguments::NAME,
+        about: "arguments that break the schemas of the fixture",
+        seed: 0,
+        make: arguments::files,
+    },
+    Generator {
+        name: combinations::NAME,
+        about: "combinations of what a consumer brings and does",
+        seed: 0,
+        make: combinations::files,
+    },
+    Generator { name: model::NAME, about: "every transition of the model", seed: 0, make: model::files },
 ];
 
 impl Generator {
@@ -39,6 +88,14 @@ impl Generator {
     /// # Errors
     /// What is wrong with the catalogue that they are made from.
     pub fn files(&self, seed: u64) -> Result<Files, String> {
+        self.made(seed).map(|made| made.files)
+    }
+
+    /// The files for a seed, with what is to be said of them.
+    ///
+    /// # Errors
+    /// What is wrong with the catalogue that they are made from.
+    pub fn made(&self, seed: u64) -> Result<Made, String> {
         (self.make)(seed).map_err(|error| format!("{}: {error}", self.name))
     }
 
