@@ -119,7 +119,8 @@ impl Case {
         let cancels_alone = self.offer.has(Offer::CANCEL) && !self.offer.has(Offer::ASYNC);
         // With large_results a result may be a file, each time another, whose value is not compared here.
         let compares = self.tool.is_job() || WAYS[self.way].0 == "twice-at-a-time";
-        !cancels_alone && !(self.offer.has(Offer::LARGE) && compares)
+        // A risk that is seen at run time may be refused instead of asked about (§3.4).
+        self.tool != Tool::EscalateLarge && !cancels_alone && !(self.offer.has(Offer::LARGE) && compares)
     }
 
     fn vector(self) -> Option<Json> {

@@ -62,7 +62,8 @@ pub const FOCUSES: &[Focus] = &[
     Focus {
         name: "confirm",
         about: "questions to the user, their tokens and decisions",
-        tools: &[Tool::Transfer, Tool::EscalateLarge],
+        // Not EscalateLarge: a provider may refuse it instead of asking (§3.4).
+        tools: &[Tool::Transfer],
         offers: &[0],
         requests: &[0, 1],
         sessions: 1,
