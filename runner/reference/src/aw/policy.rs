@@ -228,7 +228,7 @@ fn invoke(request: &Request, options: Options) -> Result<Vec<Json>, String> {
     for (fault, refused) in [
         (Fault::NullIdsRefused, event["session_id"].is_null()),
         (Fault::AsciiOnly, !value.to_string().is_ascii()),
-        (Fault::NarrowIntegers, has_wide_integer(tool)),
+        (Fault::NarrowIntegers, has_wide_integer(event)),
         (Fault::NativeBreaks, event["native"].get("effects").is_some()),
     ] {
         if switches.broken(fault) && refused {
