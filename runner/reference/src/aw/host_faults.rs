@@ -174,11 +174,12 @@ pub(super) fn tell(row: &mut Json, switches: Switches) {
         row["message"] = json!(format!("the provider reports {code}"));
     }
     let Json::Object(members) = row else { return };
-    if switches.broken(Fault::CodeLost) {
-        members.remove("error_code");
-    }
-    if switches.broken(Fault::ActionNotTold) {
-        members.remove("action");
+    for (fault, member, value) in
+        [(Fault::CodeReplaced, "error_code", "provider_error"), (Fault::ActionAlwaysReport, "action", "report")]
+    {
+        if let Some(told) = members.get_mut(member).filter(|_| switches.broken(fault)) {
+            *told = json!(value);
+        }
     }
     if switches.leeway(Leeway::TellsLittle) {
         members.remove("message");

@@ -111,10 +111,10 @@ registry! {
         InvalidIsBlock "invalid_is_block" "AW1-H-15" "An answer that cannot be read counts as a block.";
         DuplicatesRead "duplicates_read" "AW1-H-15" "Of a member that occurs twice the last counts.";
         CodeShown "code_shown" "AW1-H-16" "The shown message repeats the provider's error_code.";
-        CodeLost "code_lost" "AW1-H-16" "The provider's error_code is not kept.";
+        CodeReplaced "code_replaced" "AW1-H-16" "The provider's error_code is replaced by one of the host's own.";
         ErrorIsSuccess "error_is_success" "AW1-H-16" "An error of the provider is a success without effects.";
         OnErrorIsBlock "on_error_is_block" "AW1-H-17" "on_error block turns a failure into the policy's block.";
-        ActionNotTold "action_not_told" "AW1-H-17" "The action of on_error is not told apart.";
+        ActionAlwaysReport "action_always_report" "AW1-H-17" "The action that is told is report, whatever on_error says.";
         UnadmittedDropped "unadmitted_dropped" "AW1-H-18" "An effect that is not admitted is left out, and the rest counts.";
         OutputUncapped "output_uncapped" "AW1-H-19" "max_output_bytes is not kept.";
         OutputCut "output_cut" "AW1-H-19" "Output beyond the cap is cut off.";
