@@ -292,7 +292,8 @@ impl Prepared {
         let mut commands = Vec::new();
         for (name, before) in self.animations.drain(..) {
             // A setting that never was is told as "null".
-            let plain = !before.is_empty() && before != "null" && before.chars().all(|c| c.is_ascii_alphanumeric() || c == '.');
+            let plain =
+                !before.is_empty() && before != "null" && before.chars().all(|c| c.is_ascii_alphanumeric() || c == '.');
             commands.push(if plain {
                 format!("settings put global {name} {before}")
             } else {
@@ -347,7 +348,8 @@ pub fn sdk(device: &Device) -> Result<u32, AdbError> {
     match text.parse() {
         Ok(sdk) if sdk >= OLDEST_SDK => Ok(sdk),
         Ok(old) => {
-            let message = format!("the device {serial} has API level {old}; the harness needs {OLDEST_SDK} (Android 8.0)");
+            let message =
+                format!("the device {serial} has API level {old}; the harness needs {OLDEST_SDK} (Android 8.0)");
             Err(AdbError::new(Trouble::Device, message))
         }
         Err::<u32, _>(_) => {

@@ -49,7 +49,9 @@ impl State {
         Some(match self {
             State::Ready => return None,
             State::Offline => "it does not answer: unplug it or restart it, or run \"adb reconnect offline\"".into(),
-            State::Unauthorized => "it does not trust this computer: unlock it and accept the question about debugging".into(),
+            State::Unauthorized => {
+                "it does not trust this computer: unlock it and accept the question about debugging".into()
+            }
             State::Beginning(_) => "it is not ready yet: wait a moment, and look at its screen".into(),
             State::NoPermissions(why) => format!("the adb server may not open it ({why}): add a udev rule for it"),
             State::Other(name) => format!("it is in the state {name:?}, in which no apps run: boot Android on it"),
@@ -104,7 +106,9 @@ fn row(line: &str) -> Result<Row, AdbError> {
 pub fn choose<'r>(rows: &'r [Row], serial: Option<&str>) -> Result<&'r Row, AdbError> {
     let trouble = |message: String| Err(AdbError::new(Trouble::Device, message));
     let chosen = match (serial, rows) {
-        (_, []) => return trouble("no device is connected: plug one in, start an emulator, or use \"adb connect\"".into()),
+        (_, []) => {
+            return trouble("no device is connected: plug one in, start an emulator, or use \"adb connect\"".into());
+        }
         (Some(serial), rows) => match rows.iter().find(|row| row.serial == serial) {
             Some(row) => row,
             None => return trouble(format!("there is no device {serial:?}; connected are:{}", listed(rows))),
@@ -142,14 +146,14 @@ mod tests {
 
     #[test]
     fn rows_are_read_as_adb_writes_them() {
-        let ready = row("emulator-5554          device product:sdk_gphone64 model:sdk_gphone64 transport_id:1").unwrap();
+        let ready =
+            row("emulator-5554          device product:sdk_gphone64 model:sdk_gphone64 transport_id:1").unwrap();
         assert_eq!((ready.serial.as_str(), &ready.state), ("emulator-5554", &State::Ready));
         assert_eq!(ready.facts["transport_id"], "1");
-        let shut = row(
-            "????????????           no permissions (missing udev rules? user is in the plugdev group); see \
-             [http://developer.android.com/tools/device.html] usb:1-4 transport_id:3",
-        )
-        .unwrap();
+        let shut =
+            row("????????????           no permissions (missing udev rules? user is in the plugdev group); see \
+             [http://developer.android.com/tools/device.html] usb:1-4 transport_id:3")
+            .unwrap();
         assert!(matches!(&shut.state, State::NoPermissions(why) if why.contains("udev")), "{shut:?}");
         assert_eq!(shut.facts["usb"], "1-4");
         assert_eq!(shut.facts.len(), 2, "{:?}", shut.facts);
@@ -162,7 +166,10 @@ mod tests {
     fn several_devices_need_a_serial() {
         let rows = [row("a device model:Pixel_8").unwrap(), row("b offline").unwrap()];
         let why = choose(&rows, None).unwrap_err().message;
-        assert!(why.contains("serial") && why.contains("a ") && why.contains("Pixel 8") && why.contains("offline"), "{why}");
+        assert!(
+            why.contains("serial") && why.contains("a ") && why.contains("Pixel 8") && why.contains("offline"),
+            "{why}"
+        );
         assert_eq!(choose(&rows, Some("a")).unwrap().serial, "a");
         assert!(choose(&rows, Some("b")).unwrap_err().message.contains("reconnect"));
         assert!(choose(&rows, Some("c")).unwrap_err().message.contains("connected are"));

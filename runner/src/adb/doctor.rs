@@ -12,7 +12,12 @@ use serde_json::json;
 
 /// What was found, in the order in which it was looked for. It ends with the first thing that keeps the rest from being
 /// looked at.
-pub fn doctor(server: &Server, serial: Option<&str>, settings: Option<&Settings>, limits: &Limits) -> Vec<(Finding, String)> {
+pub fn doctor(
+    server: &Server,
+    serial: Option<&str>,
+    settings: Option<&Settings>,
+    limits: &Limits,
+) -> Vec<(Finding, String)> {
     let mut lines = Vec::new();
     if let Err(error) = examine(server, serial, settings, limits, &mut lines) {
         lines.push((Finding::Wrong, error.message));
@@ -41,7 +46,8 @@ fn examine(
     let features = device.features()?;
     for (feature, what_for) in [("shell_v2", "exit codes of commands"), ("cmd", "installing apps")] {
         if !features.iter().any(|known| known == feature) {
-            let message = format!("the device's adbd has no {feature:?}, which is needed for {what_for}: its Android is too old");
+            let message =
+                format!("the device's adbd has no {feature:?}, which is needed for {what_for}: its Android is too old");
             return Err(AdbError::new(Trouble::Device, message));
         }
     }

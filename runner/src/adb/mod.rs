@@ -107,9 +107,9 @@ impl Adapter for AdbAdapter {
     }
 
     fn start(&self) -> Result<Box<dyn Session>, Fault> {
-        let started = self.device().and_then(|device| {
-            AdbSession::start(device, &self.settings, self.limits.clone(), self.checker.clone())
-        });
+        let started = self
+            .device()
+            .and_then(|device| AdbSession::start(device, &self.settings, self.limits.clone(), self.checker.clone()));
         match started {
             Ok(session) => Ok(Box::new(session)),
             Err(error) => Err(Fault::new(FaultKind::Start, error)),

@@ -263,7 +263,10 @@ impl Session for AdbSession {
         }
         let state = self.state();
         let seconds = limit.as_secs_f64();
-        Fault::new(FaultKind::Device, format!("nothing came from the device within {seconds} s, and its harness does not answer; {state}"))
+        Fault::new(
+            FaultKind::Device,
+            format!("nothing came from the device within {seconds} s, and its harness does not answer; {state}"),
+        )
     }
 
     fn settle(&mut self) -> Result<(), Fault> {
@@ -324,7 +327,9 @@ impl Instrumentation {
                 break;
             }
             let refused = ["INSTRUMENTATION_FAILED", "INSTRUMENTATION_RESULT", "INSTRUMENTATION_CODE", "Error"];
-            if over || text.lines().any(|line| refused.iter().any(|word| line.contains(word)) && line.len() < text.len()) {
+            if over
+                || text.lines().any(|line| refused.iter().any(|word| line.contains(word)) && line.len() < text.len())
+            {
                 // The lines after the first one say why.
                 let more = Duration::from_millis(500);
                 let socket = stream.into_socket();
@@ -397,7 +402,9 @@ impl Instrumentation {
     fn said(&self) -> String {
         let text = String::from_utf8_lossy(&self.said);
         let lines = text.lines().map(str::trim).filter(|line| {
-            !line.is_empty() && !line.starts_with("INSTRUMENTATION_STATUS: socket=") && *line != "INSTRUMENTATION_STATUS_CODE: 1"
+            !line.is_empty()
+                && !line.starts_with("INSTRUMENTATION_STATUS: socket=")
+                && *line != "INSTRUMENTATION_STATUS_CODE: 1"
         });
         lines.collect::<Vec<_>>().join("; ")
     }
