@@ -1,4 +1,4 @@
-//! The page for people: one file that needs nothing else. The main function is [`html`].
+//! The page for people: one file that needs nothing else. The main function is [`html()`].
 //!
 //! Everything that comes from a target is escaped (maud does it where nobody asks for the opposite), and the page's policy
 //! lets only its own style and script act, by their digests: a hostile target's text stays text. The page works without

@@ -219,18 +219,27 @@ fn sequence(row: &Row<'_>, transcript: &Transcript, detail: &Detail, short: bool
         |n: usize, exchange: &Exchange| n < most / 2 || n + most / 2 >= all.len() || (most > 0 && bad(exchange));
     let entries: BTreeMap<&str, &Entry> = transcript.entries.iter().map(|entry| (entry.at.as_str(), entry)).collect();
     let mut typed = detail.typed_messages;
-    let mut left_out = 0;
+    // Where something is left out there is a gap.
+    let mut items: Vec<Option<(&Exchange, bool)>> = Vec::new();
+    for (n, exchange) in all.iter().enumerate() {
+        if shown(n, exchange) {
+            let with_typed = short && typed > 0;
+            typed -= usize::from(with_typed && !exchange.from_target);
+            items.push(Some((exchange, with_typed)));
+        } else if !matches!(items.last(), Some(None)) {
+            items.push(None);
+        }
+    }
     html! {
         @if !all.is_empty() && most > 0 {
             div.lanes { span { (t("runner", "运行器")) } span { (t("target", "被测方")) } }
             ol.sequence aria-label=(t("Messages: what the runner asks, then what the target answers", "消息：先为运行器的请求，后为被测方的答复").both()) {
-                @for (n, exchange) in all.iter().enumerate() {
-                    @if shown(n, exchange) {
-                        @if std::mem::take(&mut left_out) > 0 { li.gap { "⋮" } }
-                        @let with_typed = short && typed > 0;
-                        @if with_typed && !exchange.from_target { @let _ = { typed -= 1 }; }
+                @for item in &items {
+                    @if let Some((exchange, with_typed)) = item {
                         (message(exchange, bad(exchange), chars, with_typed.then(|| entries.get(exchange.at.as_str()).copied()).flatten()))
-                    } @else { @let _ = { left_out += 1 }; }
+                    } @else {
+                        li.gap { "⋮" }
+                    }
                 }
             }
         }
