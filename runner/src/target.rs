@@ -191,6 +191,11 @@ impl Opener<'_> {
             // What is installed is what is tested.
             subjects.extend(file.android.iter().flat_map(|android| &android.apks).map(|apk| folder.join(apk)));
         }
+        if subjects.is_empty() && file.android.is_some() {
+            return Err(OpenError(format!(
+                "{name}: nothing says what is tested: name its APK under apks, or as a subject"
+            )));
+        }
         let redactor = redactor(&file, &folder).map_err(|message| OpenError(format!("{name}: {message}")))?;
         if file.android.is_some() != (file.adapter == AdapterKind::Adb) {
             return Err(OpenError(format!("{name}: a table [android] and adapter = \"adb\" go together")));

@@ -251,7 +251,7 @@ impl Session for AdbSession {
     /// A harness that still answers has a target that does not; else it is the device.
     fn silence(&mut self, limit: Duration) -> Fault {
         let probe = self.send("target.describe", &json!({ "protocol": cetp_vectors::protocol::VERSION }));
-        let until = Instant::now() + PROBE;
+        let until = Instant::now() + PROBE.min(limit);
         if let Ok(probe) = probe {
             while let Some(left) = until.checked_duration_since(Instant::now()) {
                 match self.receive(left) {
