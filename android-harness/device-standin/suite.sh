@@ -3,14 +3,14 @@
 # runner's adapter for adb. Everything is its own: the server listens on a port of its own, and all of it ends with this
 # script.
 #
-#   device-standin/suite.sh CETP-CONFORMANCE [arguments for its "run", instead of --report build/standin-report]
+#   device-standin/suite.sh CETP-CONFORMANCE [arguments for its "run", instead of those for a whole run]
 #
 # Both Maven (mvn -q -B install -DskipTests) and build.sh have to have run before.
 set -euo pipefail
 runner=$(realpath "$1")
 shift
 cd "$(dirname "$0")"
-[ $# -gt 0 ] || set -- --report ../build/standin-report
+[ $# -gt 0 ] || set -- --baseline adb-baseline.toml --report ../build/standin-report
 target=${CETP_STANDIN_TARGET:-adb-target.toml}
 
 work=$(mktemp -d)

@@ -92,16 +92,17 @@ impl Fake {
 }
 
 fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
+    if shared.sick == Sick::Stalled {
+        thread::sleep(Duration::from_secs(120));
+        return Ok(());
+    }
+    // Read before anything is answered: a connection that is closed with something unread is reset.
+    let asked = request(&mut stream)?;
     match shared.sick {
-        Sick::Stalled => {
-            thread::sleep(Duration::from_secs(120));
-            return Ok(());
-        }
         Sick::CutInReply => return stream.write_all(b"OK"),
         Sick::OtherProtocol => return stream.write_all(b"SSH-2.0-OpenSSH_9.2\r\n"),
         _ => {}
     }
-    let asked = request(&mut stream)?;
     let text = |body: &str| format!("OKAY{:04x}{body}", body.len());
     if asked == "host:version" {
         return stream.write_all(text(&shared.version).as_bytes());
