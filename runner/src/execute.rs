@@ -253,7 +253,8 @@ impl Run<'_> {
         }
         let late = self.open.values().find(|flight| flight.deadline <= Instant::now()).map(|flight| flight.place);
         if late.is_some() && self.fault.is_none() {
-            self.broke_down(late, Fault::silent(self.setting.limits.verb()));
+            let fault = self.session.silence(self.setting.limits.verb());
+            self.broke_down(late, fault);
         }
     }
 
@@ -370,7 +371,7 @@ impl Run<'_> {
         let kind = match fault.kind {
             FaultKind::Died => Breakdown::Died,
             FaultKind::Silent => Breakdown::Hung,
-            FaultKind::Start | FaultKind::Flood | FaultKind::Garbage => Breakdown::Protocol,
+            FaultKind::Start | FaultKind::Flood | FaultKind::Garbage | FaultKind::Device => Breakdown::Protocol,
         };
         let why = fault.message.clone();
         self.fault = Some(fault);
@@ -396,7 +397,7 @@ impl Run<'_> {
                     };
                 }
                 Ok(None) if deadline <= Instant::now() || self.setting.interrupted.load(Ordering::Relaxed) => {
-                    self.fault = Some(Fault::silent(self.setting.limits.verb()));
+                    self.fault = Some(self.session.silence(self.setting.limits.verb()));
                 }
                 Ok(None) => {}
                 Err(fault) => self.fault = Some(fault),

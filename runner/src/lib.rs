@@ -1,5 +1,6 @@
 //! TODO
 pub mod adapter;
+pub mod adb;
 pub mod check;
 pub mod engine;
 pub mod exchange;
@@ -8,6 +9,7 @@ pub mod guard;
 pub mod harness;
 pub mod hosting;
 pub mod inprocess;
+pub mod jsonrpc;
 pub mod limits;
 pub mod profile;
 pub mod protocol;

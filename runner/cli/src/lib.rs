@@ -1,6 +1,7 @@
 //! The command line of the conformance suite. The main function is [`main`]; it lies in a library so that tests can use
 //! [`builtin`] as it does.
 
+mod android;
 pub mod builtin;
 pub mod builtin_aw;
 mod exit;
@@ -53,6 +54,9 @@ enum Command {
     /// Look at a target
     #[command(subcommand)]
     Target(target_check::TargetCommand),
+    /// Look at Android devices, and install the apps of the harness
+    #[command(subcommand)]
+    Android(android::AndroidCommand),
     /// Be the built-in reference as a program: the target protocol on standard input and output
     #[command(subcommand)]
     Reference(reference::ReferenceCommand),
@@ -106,6 +110,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
         Command::Report(command) => report::report(&command),
         Command::Keygen(args) => keygen::keygen(&args),
         Command::Target(command) => target_check::target(&command),
+        Command::Android(command) => android::android(&command),
         Command::Reference(command) => reference::reference(command),
     }
 }

@@ -11,6 +11,8 @@ use crate::select::Selection;
 use cetp_reports::baseline::Baseline;
 use cetp_reports::claims::conclude;
 use cetp_reports::model::{FORMAT, Program, Report, Subject, Suite, VectorRow, declared_facts};
+use cetp_reports::redact::Redactor;
+use cetp_runner::adapter::Adapter;
 use cetp_runner::engine::{self, Options, VectorResult};
 use cetp_vectors::expr::sha256_hex;
 use cetp_vectors::judge::Judgement;
@@ -175,11 +177,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Stop> {
         },
         started_at: started_at.to_string(),
         finished_at: jiff::Timestamp::now().to_string(),
-        environment: BTreeMap::from([
-            ("os".to_owned(), std::env::consts::OS.to_owned()),
-            ("arch".to_owned(), std::env::consts::ARCH.to_owned()),
-            ("seed".to_owned(), args.seed.to_string()),
-        ]),
+        environment: environment(args.seed, adapter.as_ref(), &redactor),
         redacted: BTreeMap::new(),
         interrupted: was_interrupted,
         results: rows,
@@ -215,6 +213,18 @@ pub fn role_of(asked: Option<Role>, describe: &Describe) -> Result<Role, Stop> {
         (None, [role]) => Ok(*role),
         (None, _) => Err(Stop::usage(format!("the target can be {names:?}: say which with --role"))),
     }
+}
+
+/// Where it ran: this machine, and what the adapter tells of another one.
+fn environment(seed: u64, adapter: &dyn Adapter, redactor: &Redactor) -> BTreeMap<String, String> {
+    let mut environment = adapter.environment();
+    environment.values_mut().for_each(|value| *value = redactor.cut_text(value));
+    environment.extend([
+        ("os".to_owned(), std::env::consts::OS.to_owned()),
+        ("arch".to_owned(), std::env::consts::ARCH.to_owned()),
+        ("seed".to_owned(), seed.to_string()),
+    ]);
+    environment
 }
 
 fn threads() -> usize {
