@@ -53,7 +53,11 @@ fn copies_of_the_design_are_fresh() {
 fn the_manuals_tables_are_fresh() {
     let place = root().join("docs/vector-format.md");
     let mut text = std::fs::read_to_string(&place).unwrap();
-    let tables = [("functions", cetp_vectors::expr::FUNCTIONS), ("operators", cetp_vectors::pattern::OPERATORS)];
+    let tables = [
+        ("functions", cetp_vectors::expr::FUNCTIONS),
+        ("operators", cetp_vectors::pattern::OPERATORS),
+        ("actions", cetp_vectors::parse::aw::ACTIONS),
+    ];
     for (name, rows) in tables {
         let rows: String =
             rows.iter().map(|(name, words)| format!("| `{name}` | {} |\n", words.replace('|', "\\|"))).collect();
