@@ -5,8 +5,8 @@ import org.cetp.shim.ConsumerUnderTest;
 
 /** Makes the example a target; see {@link ConsumerInstrumentation}. */
 public class ExampleInstrumentation extends ConsumerInstrumentation {
-    static final String NAME = "android-consumer-example";
-    static final String VERSION = "1.0.0";
+    public static final String NAME = "android-consumer-example";
+    public static final String VERSION = "1.0.0";
 
     @Override
     protected ConsumerUnderTest.Factory consumers() {
