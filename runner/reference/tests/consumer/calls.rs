@@ -8,7 +8,7 @@ use std::time::Duration;
 
 #[test]
 fn a_call_carries_the_envelope_and_its_value_is_data() {
-    let world = World::new(Call::honest);
+    let world = World::new(|call| call.honest());
     let answer = Rig::new().echo(&world);
     assert_eq!(answer, json!({ "outcome": "success", "trust": "data", "value": { "value": "hello" } }));
     assert_eq!(world.methods(), ["negotiate", "get_provider_info", "list_tools", "execute_tool"]);
@@ -22,7 +22,7 @@ fn a_call_carries_the_envelope_and_its_value_is_data() {
 
 #[test]
 fn capabilities_that_are_not_there_are_not_offered() {
-    let world = World::new(Call::honest);
+    let world = World::new(|call| call.honest());
     Rig::with(Capabilities::default(), &[]).echo(&world);
     assert_eq!(world.extras("negotiate")[0]["consumer_capabilities"], json!({ "string": "[]" }));
 }
@@ -146,7 +146,7 @@ fn what_is_no_answer_to_the_request_is_no_result() {
 
 #[test]
 fn arguments_that_the_provider_would_refuse_are_not_sent() {
-    let world = World::new(Call::honest);
+    let world = World::new(|call| call.honest());
     let rig = Rig::new();
     for args in [json!({}), json!({ "value": 1, "more": 1 }), json!({ "value": "x".repeat(65_536) })] {
         assert_eq!(rig.call("fixture_echo", &args, &world)["outcome"], "refused");

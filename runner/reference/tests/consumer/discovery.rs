@@ -42,7 +42,7 @@ fn versions_decide_and_version_serves_old_consumers() {
 fn an_authority_is_of_its_own_package() {
     let mut evil = v2("org.example.evil");
     evil["services"][0]["meta_data"]["com.clawseed.tools.authority"] = json!({ "string": "org.example.p.tools" });
-    let world = World::new(Call::honest);
+    let world = World::new(|call| call.honest());
     let rows = Rig::new().discover(&[evil, v2("org.example.p")], &world);
     assert_eq!(decisions(&rows), ["refused", "v2"]);
 }
@@ -62,7 +62,7 @@ fn a_failed_negotiation_disables_and_never_downgrades() {
                 rig.discover(&[manifest("org.example.p", json!({ "int": 1 }), json!({ "string": versions }))], &world);
             assert_eq!(decisions(&rows), ["refused"]);
             assert!(world.methods().iter().all(|method| method == "negotiate"), "{:?}", world.methods());
-            let world = World::new(Call::honest);
+            let world = World::new(|call| call.honest());
             let answer = rig.execute("org.example.p", "fixture_echo", &json!({ "value": 1 }), &world);
             assert_eq!(answer["outcome"], "refused");
             assert_eq!(world.methods(), [""; 0]);

@@ -100,7 +100,7 @@ fn a_poll_without_an_answer_is_repeated() {
 /// Cancels at the first poll, and ends so at the third; gives what it came to, and the methods from the execution on.
 fn cancelled(end: &Json) -> (Json, Vec<String>) {
     let rig = Rig::new();
-    let nobody = World::new(Call::honest);
+    let nobody = World::new(|call| call.honest());
     let world = World::new(|call: &Call<'_>| match (call.method, call.n) {
         ("execute_tool", _) => call.accepted(&json!({ "operation_id": "op", "poll_after_ms": 100 })),
         ("get_operation", 1) => {

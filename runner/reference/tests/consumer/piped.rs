@@ -1,6 +1,6 @@
 //! The consumer as a program: the same verbs over a pipe, in both directions at once.
 
-use crate::rig::{Call, NOW, World, v2};
+use crate::rig::{NOW, World, v2};
 use cetp_reference::consumer::target::Host;
 use serde_json::{Value as Json, json};
 use std::io::{BufRead, BufReader, Write};
@@ -73,7 +73,7 @@ fn execution(value: u64) -> Json {
 
 #[test]
 fn it_speaks_the_target_protocol() {
-    let world = World::new(Call::honest);
+    let world = World::new(|call| call.honest());
     let mut target = Piped::start(&[]);
     let described = target.act("target.describe", json!({ "protocol": 1 }), &world);
     assert_eq!(described["roles"], json!(["consumer"]));
@@ -92,7 +92,7 @@ fn it_speaks_the_target_protocol() {
 
 #[test]
 fn executions_overlap() {
-    let world = World::new(Call::honest);
+    let world = World::new(|call| call.honest());
     let mut target = Piped::start(&["--core"]);
     target.act("target.reset", json!({ "nonce": "n", "now_ms": NOW }), &world);
     target.act("consumer.discover", json!({ "packages": [v2("org.example.p")] }), &world);
@@ -120,7 +120,7 @@ fn executions_overlap() {
 
 #[test]
 fn a_runner_that_goes_away_ends_it() {
-    let world = World::new(Call::honest);
+    let world = World::new(|call| call.honest());
     let mut target = Piped::start(&[]);
     target.act("target.reset", json!({ "nonce": "n", "now_ms": NOW }), &world);
     target.ask("consumer.discover", json!({ "packages": [v2("org.example.p")] }));
@@ -130,7 +130,7 @@ fn a_runner_that_goes_away_ends_it() {
 
 #[test]
 fn what_is_no_request_is_answered_with_an_error() {
-    let world = World::new(Call::honest);
+    let world = World::new(|call| call.honest());
     let mut target = Piped::start(&[]);
     writeln!(target.input.as_mut().unwrap(), "{{").unwrap();
     assert_eq!(target.read().unwrap()["error"]["code"], -32700);

@@ -26,10 +26,6 @@ impl Call<'_> {
         self.extras[key]["string"].as_str().unwrap_or_default()
     }
 
-    pub fn tool(&self) -> &str {
-        self.text("tool_name")
-    }
-
     pub fn args(&self) -> Json {
         serde_json::from_str(self.text("args")).unwrap()
     }
@@ -244,7 +240,7 @@ impl Rig {
     pub fn with(capabilities: Capabilities, switches: &[&str]) -> Rig {
         let switches = Switches::from_names(switches).unwrap();
         let rig = Rig { target: ConsumerTarget::new(Options { capabilities, switches }) };
-        rig.act("target.reset", &json!({ "nonce": "n", "now_ms": NOW }), &World::new(Call::honest));
+        rig.act("target.reset", &json!({ "nonce": "n", "now_ms": NOW }), &World::new(|call| call.honest()));
         rig
     }
 
@@ -277,7 +273,7 @@ impl Rig {
 
     /// Descriptors that are still open.
     pub fn open(&self) -> Json {
-        self.act("observe.fds", &json!({}), &World::new(Call::honest))["open"].clone()
+        self.act("observe.fds", &json!({}), &World::new(|call| call.honest()))["open"].clone()
     }
 }
 
