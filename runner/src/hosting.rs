@@ -96,8 +96,8 @@ impl Stage {
             let path = entry.path();
             let read = || read_json(&path);
             match path.extension().and_then(|e| e.to_str()) {
-                Some("json") => records.extend(read().map(|json| (path.clone(), json))),
-                Some("child") => descendants.extend(read()),
+                Some("json") => records.extend(read().map(|json| (path.clone(), heard(json, &path)))),
+                Some("child") => descendants.extend(read().map(|json| heard(json, &path))),
                 _ => {}
             }
         }
@@ -128,6 +128,13 @@ impl Stage {
         }
         result
     }
+}
+
+/// A record with the signals that its process noted.
+fn heard(mut record: Json, path: &Path) -> Json {
+    let noted = std::fs::metadata(path.with_extension("term")).is_ok_and(|file| file.len() > 0);
+    record["signals"] = if noted { json!([{ "name": "TERM" }]) } else { json!([]) };
+    record
 }
 
 fn read_json(path: &Path) -> Option<Json> {

@@ -12,8 +12,9 @@ fn vector(steps: Json) -> Vector {
     let vector = json!({"id": "cetp2/consumer/0/test", "title": "Test", "role": "consumer", "level": "core", "requirements": ["CETP2-2.1-02"],
         "providers": {"p": {}}, "steps": steps});
     let file = json!({"format": "cetp-vectors/1", "suite": "cetp-v2", "vectors": [vector]});
-    let shared =
-        |name: &str| matches!(kind_of(name), Some(FileKind::Ledger | FileKind::Rules(_))) || name.starts_with("fixture/");
+    let shared = |name: &str| {
+        matches!(kind_of(name), Some(FileKind::Ledger | FileKind::Rules(_))) || name.starts_with("fixture/")
+    };
     let mut files: BTreeMap<String, Vec<u8>> =
         EMBEDDED.iter().filter(|(name, _)| shared(name)).map(|(n, t)| ((*n).into(), t.as_bytes().to_vec())).collect();
     files.insert("cetp-v2/consumer/test.json".into(), file.to_string().into_bytes());

@@ -138,7 +138,10 @@ fn host(name: &str, switches: &[&str], limits: Limits, executable: &Path, profil
 }
 
 /// What the references can be asked.
-fn profile(role: Role, core_only: bool) -> Result<Profile, String> {
+///
+/// # Errors
+/// The profile is none, which a test excludes.
+pub fn profile(role: Role, core_only: bool) -> Result<Profile, String> {
     let mut json = match role {
         Role::Provider => provider_profile(),
         Role::Host => json!({ "features": SCENARIO_FEATURES }),

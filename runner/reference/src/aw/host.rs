@@ -11,9 +11,7 @@
 use super::admission::{Candidate, Capabilities, Evidence, Rejection, admit, preflight};
 use super::config::{Configuration, Provider};
 use super::host_faults as faults;
-use super::message::{
-    API_VERSION, Layer, Refused, Reply, Request, Rules, bind_invocation, check_response, parse_request,
-};
+use super::message::{API_VERSION, Layer, Refused, Reply, Request, Rules, bind_invocation, check_response};
 use super::process::{self, Failure, Terms};
 use super::switches::{Fault, Leeway, Switches};
 use cetp_vectors::aw::MESSAGE_BYTES;
@@ -203,7 +201,7 @@ impl Host {
     fn ask(&mut self, provider: &Provider, mut request: Json) -> Result<Reply, Refused> {
         request["api_version"] = json!(API_VERSION);
         request["request_id"] = json!(self.next_id());
-        let request = parse_request(request.to_string().as_bytes(), self.rules())?;
+        let request = faults::checked(request, self.rules(), self.options.switches)?;
         let limit = provider.timeout_ms.map_or(PREPARATION, Duration::from_millis).min(PREPARATION);
         self.exchange(provider, &request, Instant::now() + limit, None)
     }

@@ -2,7 +2,7 @@
 //! does unless a switch is on.
 
 use super::config::Step;
-use super::message::{Refused, Reply, Request, Rules, check_response};
+use super::message::{Refused, Reply, Request, Rules, check_response, parse_request};
 use super::switches::{Fault, Leeway, Switches};
 use cetp_vectors::aw;
 use serde_json::{Value as Json, json};
@@ -31,6 +31,14 @@ pub(super) fn allowed(step: &Step, operations: &[Json], switches: Switches) -> J
         list.reverse();
     }
     effects
+}
+
+/// A request of the preparation, checked as every request is before it is sent.
+pub(super) fn checked(request: Json, rules: Rules, switches: Switches) -> Result<Request, Refused> {
+    if switches.broken(Fault::IdWithBlank) {
+        return Request::unchecked(request);
+    }
+    parse_request(request.to_string().as_bytes(), rules)
 }
 
 /// A request that breaks a rule, where a switch asks for one.
