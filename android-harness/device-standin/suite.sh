@@ -3,15 +3,14 @@
 # runner's adapter for adb. Everything is its own: the server listens on a port of its own, and all of it ends with this
 # script.
 #
-#   device-standin/suite.sh CETP-CONFORMANCE [arguments for its "run", instead of those for a whole run]
+#   device-standin/suite.sh CETP-CONFORMANCE [arguments for its "run", instead of both whole suites]
 #
 # Both Maven (mvn -q -B install -DskipTests) and build.sh have to have run before.
 set -euo pipefail
 runner=$(realpath "$1")
 shift
 cd "$(dirname "$0")"
-[ $# -gt 0 ] || set -- --baseline adb-baseline.toml --report ../build/standin-report
-target=${CETP_STANDIN_TARGET:-adb-target.toml}
+targets="adb-target.toml adb-consumer-target.toml"
 
 work=$(mktemp -d)
 export HOME=$work # adb keeps its key there
@@ -51,6 +50,13 @@ case $connected in
 esac
 
 "$runner" android devices
-"$runner" android install "$target"
-"$runner" android doctor "$target"
-"$runner" run --target "$target" "$@"
+for target in $targets; do
+    "$runner" android install "$target"
+    "$runner" android doctor "$target"
+done
+if [ $# -gt 0 ]; then
+    "$runner" run "$@"
+else
+    "$runner" run --target adb-target.toml --baseline adb-baseline.toml --report ../build/standin-report
+    "$runner" run --target adb-consumer-target.toml --report ../build/standin-consumer-report
+fi

@@ -8,7 +8,7 @@ use cetp_reference::stdio::{serve_supervisor, serve_worker};
 use cetp_reference::switches::Switches;
 use cetp_reference::target::Options;
 use serde_json::Value as Json;
-use std::io::{BufReader, Read, Write, stdin, stdout};
+use std::io::{BufReader, Read, Write, stderr, stdin, stdout};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -87,11 +87,14 @@ fn aw_provider(args: &AwArgs) -> Result<Exit, Stop> {
     stdin().lock().read_to_end(&mut input).map_err(told)?;
     let served = aw::policy::serve(&input, options);
     served.wrote.iter().try_for_each(|name| std::fs::write(name, "{}")).map_err(told)?;
-    eprint!("{}", served.stderr);
+    stderr().write_all(served.stderr.as_bytes()).map_err(told)?;
     let mut out = stdout().lock();
     out.write_all(&served.stdout).and_then(|()| out.flush()).map_err(told)?;
-    while served.lives_on || served.hangs {
-        std::thread::sleep(std::time::Duration::from_secs(1));
+    if served.lives_on || served.hangs {
+        // It never ends of itself.
+        loop {
+            std::thread::park();
+        }
     }
     std::process::exit(served.exit)
 }

@@ -167,7 +167,8 @@ fn check_event(
         return no("guarantee", "no guarantee above native_hook is given");
     }
     let seen = capabilities.events.contains_key(&event.name);
-    if !seen && !(event.steps.iter().all(|step| !step.enabled) && broken(Fault::StepsDecideEvent)) {
+    let passes = event.steps.iter().all(|step| !step.enabled) && broken(Fault::StepsDecideEvent);
+    if !seen && !passes {
         return no("event_without_evidence", "the adapter's evidence does not have the event");
     }
     if broken(Fault::SelectorsRefused) && event.selectors != super::selector::Selectors::default() {
@@ -294,7 +295,8 @@ pub fn admit(
         // "与该 Provider 的精确私有配置一致": as texts, so that 1 and 1.0 differ.
         let same = json_text(&config) == json_text(&evidence.validated_config);
         let near = cetp_vectors::pattern::equal(&config, &evidence.validated_config);
-        if !same && !(near && broken(Fault::NumbersEqual)) && !broken(Fault::ConfigUncompared) {
+        let passes = broken(Fault::ConfigUncompared) || (near && broken(Fault::NumbersEqual));
+        if !same && !passes {
             let message = "the provider validated another configuration";
             if broken(Fault::ReasonLeaks) {
                 return no("other_config", &format!("{message} than {config}"));

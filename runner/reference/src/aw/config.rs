@@ -130,7 +130,7 @@ impl Configuration {
     }
 }
 
-fn object<'j>(json: &'j Json, what: ConfigError) -> Result<&'j Map<String, Json>, ConfigError> {
+fn object(json: &Json, what: ConfigError) -> Result<&Map<String, Json>, ConfigError> {
     json.as_object().ok_or(what)
 }
 

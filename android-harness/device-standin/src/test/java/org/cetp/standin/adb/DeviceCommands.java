@@ -172,7 +172,7 @@ final class DeviceCommands implements Shell.Commands {
                 String name = rest.get(rest.size() - 1);
                 if (name.equals(Phone.FIXTURE)) {
                     phone.kill();
-                } else if (name.equals(Phone.DRIVER_A)) {
+                } else if (name.equals(Phone.DRIVER_A) || name.equals(Phone.CONSUMER)) {
                     instrumentations.stop();
                 }
                 return 0;
@@ -196,13 +196,13 @@ final class DeviceCommands implements Shell.Commands {
                 default -> component = rest.get(i);
             }
         }
-        if (!Instrumentations.COMPONENT.equals(component) || !phone.installed().contains(Phone.DRIVER_A)) {
+        if (!instrumentations.has(component)) {
             output.line("INSTRUMENTATION_STATUS: id=ActivityManagerService");
             output.line("INSTRUMENTATION_STATUS: Error=Unable to find instrumentation info for: ComponentInfo{" + component + "}");
             output.line("INSTRUMENTATION_STATUS_CODE: -1");
             return BAD;
         }
-        Instrumentations.Run run = instrumentations.start(arguments, files);
+        Instrumentations.Run run = instrumentations.start(component, arguments, files);
         if (waits) {
             output.line("INSTRUMENTATION_STATUS: socket=" + run.socket());
             output.line("INSTRUMENTATION_STATUS_CODE: 1");
