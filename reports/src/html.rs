@@ -131,9 +131,15 @@ fn because(view: &View<'_>) -> Words {
             } else {
                 "requirements of the specification are"
             };
+            let (every, whole) = (view.count(Outcome::Fail), report.results.len());
+            let (mut en, mut zh) = (String::new(), String::new());
+            if every > failed {
+                en = format!(" ({every} of all {whole})");
+                zh = format!("（全部 {whole} 个中有 {every} 个）");
+            }
             t(
-                format!("{failed} of {all} core vectors failed: {broken} {plural} broken."),
-                format!("{all} 个核心向量中有 {failed} 个失败：违反了规范中的 {broken} 条要求。"),
+                format!("{failed} of {all} core vectors failed{en}: {broken} {plural} broken."),
+                format!("{all} 个核心向量中有 {failed} 个失败{zh}：违反了规范中的 {broken} 条要求。"),
             )
         }
         Verdict::Error => t(

@@ -98,6 +98,7 @@ impl Conversation {
     ///
     /// # Errors
     /// The line is too long, no message, or one that nobody asked for.
+    #[expect(clippy::should_implement_trait, reason = "that nothing is there yet is no end")]
     pub fn next(&mut self) -> Result<Option<Incoming>, Fault> {
         match self.take_line()? {
             Some(line) => self.message(&line).map(Some),

@@ -137,8 +137,8 @@ pub struct Target {
 #[error("{0}")]
 pub struct OpenError(pub String);
 
-/// Makes a built-in target of a name, or says in a sentence why it cannot.
-pub type Builtin = dyn Fn(&str) -> Result<Box<dyn Adapter>, String>;
+/// Makes a built-in target of a name and of the executable that serves as guard, or says in a sentence why it cannot.
+pub type Builtin = dyn Fn(&str, &Path) -> Result<Box<dyn Adapter>, String>;
 
 /// How targets are opened.
 pub struct Opener<'a> {
@@ -157,7 +157,7 @@ impl Opener<'_> {
     /// A sentence that says what is wrong and what to do.
     pub fn open(&self, name: &str) -> Result<Target, OpenError> {
         if let Some(builtin) = name.strip_prefix("builtin:") {
-            let adapter = (self.builtin)(builtin).map_err(OpenError)?;
+            let adapter = (self.builtin)(builtin, &self.guard).map_err(OpenError)?;
             // It is part of this program.
             let subjects = std::env::current_exe().into_iter().collect();
             return Ok(Target { name: name.to_owned(), role: None, adapter, subjects, redactor: Redactor::default() });

@@ -3,6 +3,7 @@
 
 mod android;
 pub mod builtin;
+pub mod builtin_aw;
 mod exit;
 mod explain;
 mod forms;
@@ -73,6 +74,8 @@ struct VectorsArg {
 pub fn main() -> ExitCode {
     // Before anything else: this executable also serves as the guard of target processes.
     cetp_runner::guard::run_if_asked();
+    // And as the provider that a host under test starts.
+    cetp_runner::scripted::run_if_asked();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -96,7 +99,10 @@ pub fn main() -> ExitCode {
 
 fn dispatch(cli: Cli) -> Result<Exit, Stop> {
     match cli.command {
-        Command::Run(args) => run::run(&args),
+        Command::Run(mut args) => {
+            args.complete();
+            run::run(&args)
+        }
         Command::Vectors(command) => list::vectors(&command),
         Command::Requirements(args) => list::requirements(&args),
         Command::Explain(args) => explain::explain(&args),

@@ -31,8 +31,9 @@ pub const SUITE_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Arguments of `run`.
 #[derive(clap::Args)]
 pub struct RunArgs {
-    /// What is tested: builtin:NAME, stdio:COMMAND, or a target file
-    #[arg(long, default_value = "builtin:provider")]
+    /// What is tested: builtin:NAME, stdio:COMMAND, or a target file; the built-in reference of the suite and role where
+    /// none is given
+    #[arg(long, default_value = "", hide_default_value = true)]
     pub target: String,
     #[command(flatten)]
     pub selection: Selection,
@@ -69,6 +70,17 @@ pub struct RunArgs {
     deny: Option<String>,
     #[command(flatten)]
     pub test: Arguments,
+}
+
+impl RunArgs {
+    /// Names the target where none was named.
+    pub fn complete(&mut self) {
+        if self.target.is_empty() {
+            let role = self.selection.role.as_deref().unwrap_or("provider");
+            let family = if self.selection.suite == cetp_vectors::aw::SUITE { "aw-" } else { "" };
+            self.target = format!("builtin:{family}{role}");
+        }
+    }
 }
 
 /// Runs what is selected.

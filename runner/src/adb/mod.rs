@@ -10,7 +10,7 @@
 //! - [`doctor`]: looks for what is wrong
 //!
 //! The protocol is spoken here, and not by a crate: see `docs/design.md`. A device, a server or a harness that is sick never
-//! leads to a verdict: all of it is a [`FaultKind::Start`] or a [`FaultKind::Device`](crate::adapter::FaultKind::Device).
+//! leads to a verdict: all of it is a [`FaultKind::Start`] or a [`FaultKind::Device`].
 
 pub mod device;
 pub mod devices;

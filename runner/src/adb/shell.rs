@@ -103,6 +103,7 @@ impl Packets {
     ///
     /// # Errors
     /// It is none of the shell protocol.
+    #[expect(clippy::should_implement_trait, reason = "that nothing is there yet is no end")]
     pub fn next(&mut self) -> Result<Option<Packet>, AdbError> {
         loop {
             let Some(head) = self.bytes.first_chunk::<HEAD>() else { return Ok(None) };

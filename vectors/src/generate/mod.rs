@@ -6,6 +6,7 @@
 mod layout;
 mod malicious;
 mod matrix;
+mod tables;
 
 use crate::load::EMBEDDED;
 use serde::de::DeserializeOwned;
@@ -31,6 +32,7 @@ pub struct Generator {
 pub const GENERATORS: &[Generator] = &[
     Generator { name: "matrix", about: "vectors of one shape for many cases", seed: 0, make: matrix::files },
     Generator { name: "malicious", about: "providers that attack a consumer", seed: 0, make: malicious::files },
+    Generator { name: "tables", about: "tables for unit tests in other languages", seed: 0, make: tables::files },
 ];
 
 impl Generator {
