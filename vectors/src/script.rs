@@ -57,13 +57,16 @@ pub struct Played {
     pub cancel: bool,
     /// The answer is to be withheld for so much real time, in milliseconds.
     pub hold_ms: Option<u64>,
-    /// The provider that answers, where one does; [`Script::answered`] is told of it when the answer goes out.
-    pub provider: Option<String>,
+    /// What is in flight until the answer goes out, when [`Script::answered`] is told of it: a provider and a session.
+    pub flight: Option<Flight>,
 }
+
+/// A provider, and the session token of a request to it; the limit of calls in flight is one of a session (§2.2).
+pub type Flight = (String, Option<String>);
 
 impl Played {
     fn new(response: Response, now_ms: i64) -> Played {
-        Played { response, now_ms, cancel: false, hold_ms: None, provider: None }
+        Played { response, now_ms, cancel: false, hold_ms: None, flight: None }
     }
 }
 
@@ -81,8 +84,8 @@ pub struct Script<'v> {
     /// Requests so far in the step that is open, by provider and method.
     step_counts: BTreeMap<(String, String), u64>,
     step: String,
-    /// Requests that are not answered yet, by provider.
-    in_flight: BTreeMap<String, u64>,
+    /// Requests that are not answered yet.
+    in_flight: BTreeMap<Flight, u64>,
     /// Every request but those about descriptors.
     calls: Vec<Json>,
     descriptors: Vec<Open<'v>>,
@@ -222,7 +225,8 @@ impl<'v> Script<'v> {
             return Ok(Played::new(Response::Result(result), now_ms));
         };
         self.count(name, &method, during);
-        let in_flight = self.in_flight.entry(name.clone()).or_default();
+        let flight = (name.clone(), request["extras"]["session_token"].as_str().map(str::to_owned));
+        let in_flight = self.in_flight.entry(flight.clone()).or_default();
         *in_flight += 1;
         note["provider"] = json!(name);
         note["declares"] = json!(provider.declares);
@@ -243,7 +247,7 @@ impl<'v> Script<'v> {
             }
             self.sessions.push(session);
         }
-        played.provider = Some(name.clone());
+        played.flight = Some(flight);
         Ok(played)
     }
 
@@ -256,9 +260,9 @@ impl<'v> Script<'v> {
         *self.counts.entry(provider.to_owned()).or_default().entry(method.to_owned()).or_default() += 1;
     }
 
-    /// An answer of a provider goes out.
-    pub fn answered(&mut self, provider: &str) {
-        if let Some(n) = self.in_flight.get_mut(provider) {
+    /// The answer to a request goes out.
+    pub fn answered(&mut self, flight: &Flight) {
+        if let Some(n) = self.in_flight.get_mut(flight) {
             *n = n.saturating_sub(1);
         }
     }
