@@ -31,4 +31,5 @@ command -v adb >/dev/null || {
     apt-get install -y -qq --no-install-recommends adb
 }
 timed "the provider suite over stdio" "$runner" run --target device-standin/target.toml --check-protocol --test-threads 1
-timed "the provider suite over adb" device-standin/suite.sh "$runner"
+timed "the consumer suite over stdio" "$runner" run --target device-standin/consumer-target.toml --check-protocol
+timed "both suites over adb" device-standin/suite.sh "$runner"

@@ -1,17 +1,15 @@
 package org.cetp.consumer;
 
-import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
+import java.util.LinkedList;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
-import java.util.regex.Pattern;
-import java.util.regex.PatternSyntaxException;
 import org.cetp.json.Json;
 import org.cetp.json.JsonException;
 import org.cetp.json.JsonNumber;
@@ -36,14 +34,16 @@ final class Schema {
     private static final Set<String> TYPES = set("null", "boolean", "object", "array", "number", "string", "integer");
 
     final Object document;
-    final Map<String, Pattern> patterns = new HashMap<>();
+    final Map<String, LinearPattern> patterns = new HashMap<>();
 
     /** Whether anything asks what other keywords have looked at. */
     boolean asksUnevaluated;
 
     private final Map<String, Object> anchors = new HashMap<>();
     private final Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<Object, Boolean>());
-    private final Deque<Object> waiting = new ArrayDeque<>();
+
+    /** Null may be among them: it is no schema, and is told so when its turn comes. */
+    private final Queue<Object> waiting = new LinkedList<>();
 
     private Schema(Object document) throws JsonException {
         this.document = document;
@@ -222,11 +222,7 @@ final class Schema {
         if (pattern.length() > Limits.PATTERN_CHARS || patterns.size() >= Limits.PATTERNS) {
             throw new JsonException("patterns are too many or too long");
         }
-        try {
-            patterns.put(pattern, Pattern.compile(pattern));
-        } catch (PatternSyntaxException | StackOverflowError unusable) {
-            throw new JsonException("a pattern cannot be used");
-        }
+        patterns.put(pattern, LinearPattern.compile(pattern));
     }
 
     /** §3.2: the place in this document to which a reference leads. Nothing is ever fetched. */

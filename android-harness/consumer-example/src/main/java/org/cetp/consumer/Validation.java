@@ -11,10 +11,9 @@ import org.cetp.json.JsonNumber;
 
 /**
  * One application of a {@link Schema} to a value. Somebody else's schema is a program: references double the work at each
- * level as cheaply as they are written, and a pattern can go back and forth in a text for years. So every step is counted,
- * each character that a pattern looks at too.
+ * level as cheaply as they are written. So every step is counted, those of a {@link LinearPattern} too.
  */
-final class Validation {
+final class Validation implements LinearPattern.Steps {
     /** The steps are used up, or a reference leads back to itself for the same value. */
     static final class TooMuch extends RuntimeException {
         private static final long serialVersionUID = 1L;
@@ -46,7 +45,8 @@ final class Validation {
         return accepts(rules, value, new Looked(), 0);
     }
 
-    private void step(int n) {
+    @Override
+    public void step(int n) {
         steps += n;
         if (steps > Limits.SCHEMA_STEPS) {
             throw new TooMuch();
@@ -232,7 +232,7 @@ final class Validation {
     }
 
     private boolean matches(String pattern, String text) {
-        return schema.patterns.get(pattern).matcher(new Counted(text, 0, text.length())).find();
+        return schema.patterns.get(pattern).find(text, this);
     }
 
     private static boolean inRange(Map<?, ?> keywords, String least, String most, int n) {
@@ -241,40 +241,6 @@ final class Validation {
         BigDecimal count = BigDecimal.valueOf(n);
         return (minimum == null || count.compareTo(((JsonNumber) minimum).decimalOrNull()) >= 0)
                 && (maximum == null || count.compareTo(((JsonNumber) maximum).decimalOrNull()) <= 0);
-    }
-
-    /** A text that counts who looks at it. */
-    private final class Counted implements CharSequence {
-        private final String text;
-        private final int start;
-        private final int end;
-
-        Counted(String text, int start, int end) {
-            this.text = text;
-            this.start = start;
-            this.end = end;
-        }
-
-        @Override
-        public char charAt(int index) {
-            step(1);
-            return text.charAt(start + index);
-        }
-
-        @Override
-        public int length() {
-            return end - start;
-        }
-
-        @Override
-        public CharSequence subSequence(int from, int to) {
-            return new Counted(text, start + from, start + to);
-        }
-
-        @Override
-        public String toString() {
-            return text.substring(start, end);
-        }
     }
 
     // --- lists ---
