@@ -5,6 +5,7 @@ pub mod builtin;
 mod exit;
 mod explain;
 mod forms;
+mod journal;
 mod keygen;
 mod list;
 pub mod mutants;
