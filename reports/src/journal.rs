@@ -22,7 +22,8 @@ pub fn recover(journal: &[u8], finished_at: String, catalogue: &Catalogue) -> Re
     // What follows the last line end is a line that was not finished.
     let whole = journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let mut lines = journal[..whole].split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let head = lines.next().ok_or_else(|| ReportError::form(FILE, "the run ended before there was anything to tell"))?;
+    let head =
+        lines.next().ok_or_else(|| ReportError::form(FILE, "the run ended before there was anything to tell"))?;
     let mut report = read::report(head)?;
     if report.suite.vectors_sha256 != catalogue.sha256 {
         return Err(ReportError::OtherVectors {

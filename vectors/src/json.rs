@@ -51,13 +51,8 @@ impl Limits {
     pub const DATA: Limits = Limits { max_values: 1_000_000, lenient: true, ..Limits::TEXT };
 
     /// For one message of `aw-provider/v1alpha1`: 1 MiB, level 32, exact numbers.
-    pub const AW_MESSAGE: Limits = Limits {
-        max_bytes: 1 << 20,
-        max_level: 32,
-        max_values: usize::MAX,
-        numbers: Numbers::Exact,
-        lenient: false,
-    };
+    pub const AW_MESSAGE: Limits =
+        Limits { max_bytes: 1 << 20, max_level: 32, max_values: usize::MAX, numbers: Numbers::Exact, lenient: false };
 }
 
 /// Why a text was refused.
