@@ -23,6 +23,7 @@ pub mod key;
 pub mod markdown;
 pub mod merge;
 pub mod model;
+mod outline;
 mod patterns;
 pub mod read;
 pub mod redact;

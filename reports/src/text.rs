@@ -4,6 +4,7 @@
 //! reach nobody's terminal.
 
 use crate::model::{Level, Report, Verdict};
+use crate::outline;
 use anstyle::{AnsiColor, Style};
 use cetp_vectors::judge::{Finding, Outcome};
 use cetp_vectors::ledger::{Ledger, Strength};
@@ -76,7 +77,7 @@ pub fn finding(finding: &Finding, ledger: &Ledger) -> String {
     if row.is_none() || finding.mismatches.is_empty() {
         let _ = writeln!(out, "{}", wrap(&finding.message, "  "));
     }
-    for mismatch in &finding.mismatches {
+    for mismatch in telling(finding) {
         out.push_str(&difference(mismatch));
     }
     out
@@ -87,13 +88,27 @@ const MOST_LINES: usize = 24;
 /// Characters of a line that are shown at most.
 const MOST_CHARS: usize = 160;
 
+/// The places that were not as expected; first those where something came, as it says more than what is missing: after
+/// `status` is `error`, that there is no `data` follows.
+pub fn telling(finding: &Finding) -> Vec<&Mismatch> {
+    let mut all: Vec<&Mismatch> = finding.mismatches.iter().collect();
+    all.sort_by_key(|mismatch| mismatch.actual.is_none());
+    all
+}
+
 /// What was expected and what came, as a diff.
 pub fn difference(mismatch: &Mismatch) -> String {
     let mut out = String::new();
     let place = if mismatch.pointer.is_empty() { "the value".to_owned() } else { mismatch.pointer.clone() };
     let _ = writeln!(out, "    at {}", safe(&place));
-    let expected = pretty(&mismatch.expected);
-    let actual = mismatch.actual.as_ref().map_or_else(|| "(nothing)\n".to_owned(), pretty);
+    let plain = outline::is_value(&mismatch.expected);
+    let wanted = if plain { json(&mismatch.expected) } else { outline::pattern(&mismatch.expected).en };
+    let came = match &mismatch.actual {
+        None => "(nothing)".to_owned(),
+        Some(value) if plain => json(value),
+        Some(value) => outline::value(value),
+    };
+    let (expected, actual) = (lines(&wanted), lines(&came));
     let _ = writeln!(out, "    - expected");
     let _ = writeln!(out, "    + received");
     let diff = similar::TextDiff::from_lines(&expected, &actual);
@@ -112,9 +127,12 @@ pub fn difference(mismatch: &Mismatch) -> String {
     out
 }
 
-/// JSON over several lines. The judge has cut the value already; here the lines are.
-fn pretty(value: &Json) -> String {
-    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+fn json(value: &Json) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+/// The beginning of a text. The judge has cut the value already; here the lines are.
+fn lines(text: &str) -> String {
     let cut = |line: &str| match line.char_indices().nth(MOST_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),

@@ -11,6 +11,7 @@ compile_error!(
 );
 
 pub mod adapter;
+pub mod adb;
 pub mod check;
 pub mod engine;
 pub mod exchange;
@@ -19,6 +20,7 @@ pub mod guard;
 pub mod harness;
 pub mod hosting;
 pub mod inprocess;
+pub mod jsonrpc;
 pub mod limits;
 pub mod profile;
 pub mod protocol;

@@ -25,6 +25,9 @@ pub struct Limits {
     pub values: usize,
     /// All lines of one vector together, in bytes: above what the largest vector needs (16 MiB read in small pieces).
     pub output_bytes: u64,
+    /// All messages of one vector together, but for what is read of descriptors, in bytes: a transcript keeps them, and the
+    /// judge looks at them in several forms. Twice what the largest vector needs.
+    pub kept_bytes: u64,
     /// All that is written to stderr in one vector, in bytes. Only the last [`Limits::stderr_kept`] are kept.
     pub stderr_bytes: u64,
     /// How much of stderr is kept, in bytes.
@@ -47,6 +50,7 @@ impl Default for Limits {
             nesting: 10_000,
             values: 250_000,
             output_bytes: 512 << 20,
+            kept_bytes: 16 << 20,
             stderr_bytes: 64 << 20,
             stderr_kept: 16 << 10,
             unread_bytes: 32 << 20,

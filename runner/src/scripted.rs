@@ -174,6 +174,24 @@ impl Player {
         }
     }
 
+    /// Reads the beginning of the input alone, and takes from it what a reply needs.
+    fn read_some(&mut self, most: usize) {
+        let mut buffer = vec![0; most];
+        let mut read = 0;
+        while read < most && wait_readable(0, Instant::now() + READING) {
+            // SAFETY: as for reading all.
+            match rustix::io::read(unsafe { BorrowedFd::borrow_raw(0) }, &mut buffer[read..]) {
+                Ok(0) | Err(Errno::BADF) => break,
+                Ok(n) => read += n,
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(_) => break,
+            }
+        }
+        let text = String::from_utf8_lossy(&buffer[..read]).into_owned();
+        let found = ["request_id", "input_digest"].map(|name| (name.to_owned(), json!(text_member(&text, name))));
+        self.known.insert("request".into(), Json::Object(found.into_iter().filter(|(_, v)| !v.is_null()).collect()));
+    }
+
     /// Does the actions; the exit status where they end it.
     fn act(&mut self, actions: &[Json]) -> Option<i32> {
         for action in actions {
@@ -183,6 +201,7 @@ impl Player {
             };
             match verb.as_str() {
                 "read" => self.read_all(),
+                "read_bytes" => self.read_some(usize::try_from(value.as_u64().unwrap_or(0)).unwrap_or(usize::MAX)),
                 "out" => self.write(1, value),
                 "err" => self.write(2, value),
                 "flood" => flood(if value == "stdout" { 1 } else { 2 }, action["bytes"].as_u64().unwrap_or(u64::MAX)),
@@ -259,6 +278,13 @@ fn descendant(file: &Path) -> i32 {
     let mut player = Player { script: json!({}), folder, name, record, known, stdin: Vec::new(), term: None };
     let code = player.act(order["actions"].as_array().map_or(&[], Vec::as_slice)).unwrap_or(0);
     player.finish(code)
+}
+
+/// The first member of this name in the beginning of a request, where it is a text without escapes.
+fn text_member<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let (_, rest) = text.split_once(&format!("\"{name}\""))?;
+    let rest = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    rest.split_once('"').map(|(value, _)| value).filter(|value| !value.contains('\\'))
 }
 
 fn wait_readable(fd: RawFd, until: Instant) -> bool {

@@ -7,13 +7,13 @@ use crate::VectorsArg;
 use crate::builtin;
 use crate::exit::{Exit, Stop};
 use cetp_reference::registry::{Info, Registry};
-use cetp_reference::{consumer, switches};
+use cetp_reference::{aw, consumer, switches};
 use cetp_reports::text;
 use cetp_runner::engine::{self, Options, Run, VectorResult};
 use cetp_runner::limits::{Limits, STACK_BYTES};
 use cetp_vectors::judge::Outcome;
 use cetp_vectors::ledger::Role;
-use cetp_vectors::load::Catalogue;
+use cetp_vectors::load::{Catalogue, SUITES};
 use cetp_vectors::model::{Stack, Vector};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -26,8 +26,11 @@ use std::sync::mpsc::channel;
 pub struct MutantsArgs {
     /// Only faults and leeways whose name or requirement holds this text
     filter: Option<String>,
-    /// Only the provider or only the consumer
-    #[arg(long, value_name = "ROLE", value_parser = ["provider", "consumer"])]
+    /// The suite
+    #[arg(long, default_value = "cetp-v2", value_parser = SUITES)]
+    suite: String,
+    /// Only this side
+    #[arg(long, value_name = "ROLE", value_parser = ["provider", "consumer", "host", "admission"])]
     role: Option<String>,
     /// Run every vector against every fault, not only up to the first that kills it
     #[arg(long)]
@@ -90,10 +93,13 @@ pub fn mutants(args: &MutantsArgs) -> Result<Exit, Stop> {
             .as_ref()
             .is_none_or(|text| info.name.contains(text.as_str()) || info.rests_on.contains(text.as_str()))
     };
-    let roles = [Role::Provider, Role::Consumer].into_iter();
+    let is_aw = args.suite == cetp_vectors::aw::SUITE;
+    let roles: &[Role] =
+        if is_aw { &[Role::Provider, Role::Host, Role::Admission] } else { &[Role::Provider, Role::Consumer] };
     let mut work = Vec::new();
-    for role in roles.filter(|role| args.role.as_ref().is_none_or(|name| name == role.name())) {
+    for role in roles.iter().copied().filter(|role| args.role.as_ref().is_none_or(|name| name == role.name())) {
         let (faults, leeways) = match role {
+            _ if is_aw => (of_side::<aw::switches::Fault>(role), of_side::<aw::switches::Leeway>(role)),
             Role::Consumer => (infos::<consumer::switches::Fault>(), infos::<consumer::switches::Leeway>()),
             _ => (infos::<switches::Fault>(), infos::<switches::Leeway>()),
         };
@@ -105,7 +111,9 @@ pub fn mutants(args: &MutantsArgs) -> Result<Exit, Stop> {
             work.extend(leeways.iter().filter(|info| chosen(info)).map(|info| alone(info, false)));
             if args.filter.is_none() {
                 let three = |n| combination(&leeways, args.seed.wrapping_add(n));
-                work.extend((0..args.combinations).map(|n| Work { role, infos: three(n), fault: false }));
+                // A scenario of a host takes its time, and there is little that could get into each other's way.
+                let combinations = if role == Role::Host { args.combinations.min(3) } else { args.combinations };
+                work.extend((0..combinations).map(|n| Work { role, infos: three(n), fault: false }));
             }
         }
     }
@@ -129,7 +137,7 @@ pub fn mutants(args: &MutantsArgs) -> Result<Exit, Stop> {
         results.len() - faults
     );
     if let Some(file) = &args.markdown {
-        let text = markdown(&results, &catalogue);
+        let text = markdown(&results, &catalogue, &args.suite);
         std::fs::write(file, text).map_err(|error| Stop::usage(format!("{}: {error}", file.display())))?;
     }
     Ok(if survivors == 0 { Exit::Good } else { Exit::FallsShort })
@@ -137,6 +145,16 @@ pub fn mutants(args: &MutantsArgs) -> Result<Exit, Stop> {
 
 fn infos<S: Registry>() -> Vec<Info> {
     S::ALL.iter().map(|(info, _)| *info).collect()
+}
+
+/// The switches of `aw-provider` that are about requirements of a side.
+fn of_side<S: Registry>(role: Role) -> Vec<Info> {
+    let prefix = match role {
+        Role::Host => "AW1-H-",
+        Role::Admission => "AW1-A-",
+        _ => "AW1-P-",
+    };
+    infos::<S>().into_iter().filter(|info| info.rests_on.starts_with(prefix)).collect()
 }
 
 /// Three leeways, by a seed.
@@ -184,7 +202,7 @@ fn test(catalogue: &Catalogue, args: &MutantsArgs, work: &Work) -> Mutant {
     let Work { role, infos, fault } = work;
     let requirement = infos[0].rests_on;
     let mut vectors: Vec<&Vector> =
-        catalogue.vectors.iter().filter(|v| v.suite == "cetp-v2" && v.role == *role).collect();
+        catalogue.vectors.iter().filter(|v| v.suite == args.suite && v.role == *role).collect();
     // Those that are about the broken requirement first: one of them should kill.
     vectors.sort_by_key(|v| (!v.requirements.iter().any(|id| id == requirement), v.id.clone()));
     let names = work.names();
@@ -199,6 +217,11 @@ fn test(catalogue: &Catalogue, args: &MutantsArgs, work: &Work) -> Mutant {
     };
     // A vector about providers of version 2 alone is run on such a one, all others on a dual-stack one.
     let targets = match role {
+        _ if args.suite == cetp_vectors::aw::SUITE => match role {
+            Role::Host => &[("aw-host", false)][..],
+            Role::Admission => &[("aw-admission", false)],
+            _ => &[("aw-provider", false)],
+        },
         Role::Consumer => &[("consumer", false)][..],
         _ => &[("provider", false), ("provider-v2-only", true)],
     };
@@ -252,13 +275,14 @@ fn run(
     seed: u64,
     stop: &dyn Fn(&VectorResult) -> bool,
 ) -> Result<Vec<VectorResult>, String> {
-    let adapter = builtin::reference(name, switches, limits())?;
-    let (session, target_json, target) = engine::describe(&adapter).map_err(|fault| fault.to_string())?;
+    let executable = std::env::current_exe().unwrap_or_default();
+    let adapter = builtin::reference(name, switches, limits(), &executable)?;
+    let (session, target_json, target) = engine::describe(adapter.as_ref()).map_err(|fault| fault.to_string())?;
     let options = Options { seed, ..Options::default() };
     let interrupted = AtomicBool::new(false);
     let run = Run {
         vectors,
-        adapter: &adapter,
+        adapter: adapter.as_ref(),
         target_json: &target_json,
         target: &target,
         options: &options,
@@ -297,7 +321,7 @@ fn show(mutant: &Mutant) {
 }
 
 /// The matrix for docs/suite-quality.md.
-fn markdown(results: &[Mutant], catalogue: &Catalogue) -> String {
+fn markdown(results: &[Mutant], catalogue: &Catalogue, suite: &str) -> String {
     let mut out = String::from("| side | fault | what it does | breaks | killed by |\n|---|---|---|---|---|\n");
     for mutant in results.iter().filter(|m| !m.killers.is_empty() || !m.good) {
         let role = mutant.role.name();
@@ -314,7 +338,7 @@ fn markdown(results: &[Mutant], catalogue: &Catalogue) -> String {
     let idle: Vec<&Vector> = catalogue
         .vectors
         .iter()
-        .filter(|v| roles.contains(&v.role) && v.suite == "cetp-v2" && !killers.contains(&v.id))
+        .filter(|v| roles.contains(&v.role) && v.suite == suite && !killers.contains(&v.id))
         .collect();
     let _ = writeln!(out, "\n{} vectors kill no fault:\n", idle.len());
     for vector in idle {

@@ -12,6 +12,8 @@ use crate::select::Selection;
 use cetp_reports::baseline::Baseline;
 use cetp_reports::claims::conclude;
 use cetp_reports::model::{FORMAT, Program, Report, Subject, Suite, VectorRow, declared_facts};
+use cetp_reports::redact::Redactor;
+use cetp_runner::adapter::Adapter;
 use cetp_runner::engine::{self, Options, VectorResult};
 use cetp_vectors::judge::Judgement;
 use cetp_vectors::ledger::Role;
@@ -31,8 +33,9 @@ pub const SUITE_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Arguments of `run`.
 #[derive(clap::Args)]
 pub struct RunArgs {
-    /// What is tested: builtin:NAME, stdio:COMMAND, or a target file
-    #[arg(long, default_value = "builtin:provider")]
+    /// What is tested: builtin:NAME, stdio:COMMAND, or a target file; the built-in reference of the suite and role where
+    /// none is given
+    #[arg(long, default_value = "", hide_default_value = true)]
     pub target: String,
     #[command(flatten)]
     pub selection: Selection,
@@ -69,6 +72,17 @@ pub struct RunArgs {
     deny: Option<String>,
     #[command(flatten)]
     pub test: Arguments,
+}
+
+impl RunArgs {
+    /// Names the target where none was named.
+    pub fn complete(&mut self) {
+        if self.target.is_empty() {
+            let role = self.selection.role.as_deref().unwrap_or("provider");
+            let family = if self.selection.suite == cetp_vectors::aw::SUITE { "aw-" } else { "" };
+            self.target = format!("builtin:{family}{role}");
+        }
+    }
 }
 
 /// Runs what is selected.
@@ -161,11 +175,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Stop> {
         },
         started_at: started_at.to_string(),
         finished_at: started_at.to_string(),
-        environment: BTreeMap::from([
-            ("os".to_owned(), std::env::consts::OS.to_owned()),
-            ("arch".to_owned(), std::env::consts::ARCH.to_owned()),
-            ("seed".to_owned(), args.seed.to_string()),
-        ]),
+        environment: environment(args.seed, adapter.as_ref(), &redactor),
         redacted: redactor.count(""),
         interrupted: true,
         results: Vec::new(),
@@ -225,6 +235,18 @@ pub fn role_of(asked: Option<Role>, describe: &Describe) -> Result<Role, Stop> {
         (None, [role]) => Ok(*role),
         (None, _) => Err(Stop::usage(format!("the target can be {names:?}: say which with --role"))),
     }
+}
+
+/// Where it ran: this machine, and what the adapter tells of another one.
+fn environment(seed: u64, adapter: &dyn Adapter, redactor: &Redactor) -> BTreeMap<String, String> {
+    let mut environment = adapter.environment();
+    environment.values_mut().for_each(|value| *value = redactor.cut_text(value));
+    environment.extend([
+        ("os".to_owned(), std::env::consts::OS.to_owned()),
+        ("arch".to_owned(), std::env::consts::ARCH.to_owned()),
+        ("seed".to_owned(), seed.to_string()),
+    ]);
+    environment
 }
 
 fn threads() -> usize {

@@ -43,6 +43,7 @@
 pub mod application;
 pub mod audit;
 pub mod authorize;
+pub mod aw;
 pub mod caller;
 pub mod catalogue;
 pub mod confirm;

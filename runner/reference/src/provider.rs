@@ -118,10 +118,13 @@ pub struct Provider {
     crashes: Mutex<Vec<(CrashPoint, String)>>,
     /// What faults remember; a conforming provider has no use for it.
     pub(crate) fault_memory: Mutex<HashSet<String>>,
-    /// The values of reads by what was asked; only a leeway keeps them.
-    pub(crate) read_memory: Mutex<HashMap<(Key, String, [u8; 32]), String>>,
+    /// The values of reads; only a leeway keeps them.
+    pub(crate) read_memory: Mutex<HashMap<Asked, String>>,
     pub(crate) faults: faults::Memory,
 }
+
+/// A read that was asked for: request, tool and digest of the args.
+type Asked = (Key, String, [u8; 32]);
 
 /// What a caller sees instead of a Bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -104,6 +104,10 @@ fn has_member(json: &Json, name: &str) -> bool {
 pub const ACTIONS: &[(&str, &str)] = &[
     ("read", "\"all\": reads standard input to its end (at most 10 s)"),
     (
+        "read_bytes",
+        "number: reads so many bytes of standard input, and knows request_id and input_digest where these hold them",
+    ),
+    (
         "out",
         "value: writes it to standard output; a text exactly, {\"base64\"} as bytes, anything else as compact JSON",
     ),

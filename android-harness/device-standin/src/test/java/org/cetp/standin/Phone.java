@@ -4,6 +4,7 @@ import static org.robolectric.Shadows.shadowOf;
 
 import android.content.Context;
 import android.os.Bundle;
+import android.util.Log;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -205,6 +206,7 @@ public final class Phone {
     }
 
     private void died() {
+        Log.i("ActivityManager", "Process " + FIXTURE + " has died");
         screen.drop();
         synchronized (deaths) {
             deaths.add(Instant.now());
@@ -222,6 +224,7 @@ public final class Phone {
             process = null;
         }
         if (process == null) {
+            Log.i("ActivityManager", "Start proc " + ProcessHandle.current().pid() + ":" + FIXTURE + "/u0a42");
             process = new ProviderProcess(context, manifest);
             process.death().thenRun(this::died);
         }

@@ -34,6 +34,7 @@ public class StandinHost {
     @Test
     public void serve() throws Exception {
         ShadowLog.stream = System.err;
+        ShadowLog.setTimeSupplier(() -> Long.toString(System.currentTimeMillis()));
         Phone phone = new Phone(RuntimeEnvironment.getApplication());
         Thread session = new Thread(() -> serve(phone), "session");
         session.start();
