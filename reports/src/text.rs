@@ -26,13 +26,19 @@ pub fn style(outcome: Outcome) -> Style {
     Style::new().fg_color(Some(colour.into())).bold()
 }
 
+/// Whether a character acts on a terminal, or is a directional or invisible mark. A line end is neither.
+pub fn acts(c: char) -> bool {
+    let control = c.is_control() && c != '\n';
+    control
+        || matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
 /// A text in which nothing acts on a terminal: controls and directional or invisible marks are spelled out.
 pub fn safe(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        let harmful = (c.is_control() && c != '\n')
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
-        if harmful {
+        if acts(c) {
             let _ = write!(out, "\\u{{{:x}}}", c as u32);
         } else {
             out.push(c);

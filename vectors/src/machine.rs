@@ -262,7 +262,7 @@ impl Core<'_> {
             "fixture" => Some(Cow::Borrowed(fixture::tools())),
             "schemas" => Some(Cow::Borrowed(crate::aw::schemas())),
             "values" => Some(Cow::Borrowed(self.vector.values.as_ref())),
-            "calls" => Some(Cow::Owned(self.script.as_ref()?.calls())),
+            "calls" => Some(Cow::Borrowed(self.script.as_ref()?.calls())),
             "fds" => Some(Cow::Owned(self.script.as_ref()?.fds())),
             _ => None,
         }

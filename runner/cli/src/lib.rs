@@ -7,6 +7,7 @@ pub mod builtin_aw;
 mod exit;
 mod explain;
 mod forms;
+mod journal;
 mod keygen;
 mod list;
 pub mod mutants;
