@@ -312,7 +312,8 @@ fn recovered(args: &RecoverArgs) -> Result<Exit, Stop> {
     let key = args.sign.as_deref().map(Key::open).transpose()?;
     let path = args.dir.join(journal::FILE);
     let results = bytes(&path)?;
-    let written = std::fs::metadata(&path).and_then(|metadata| metadata.modified()).map_err(ReportError::file(&path))?;
+    let written =
+        std::fs::metadata(&path).and_then(|metadata| metadata.modified()).map_err(ReportError::file(&path))?;
     let finished_at = jiff::Timestamp::try_from(written).map_err(|error| Stop::usage(error.to_string()))?;
     let report = journal::recover(&results, finished_at.to_string(), &catalogue)?;
     args.forms.prepare()?;
