@@ -38,7 +38,7 @@ fi
 # --- classes ----------------------------------------------------------------------------------------------------------
 
 say "compiling"
-modules=strict-json,bundle-codec,cetp-provider,fixture-provider,driver
+modules=strict-json,bundle-codec,cetp-provider,fixture-provider,driver,consumer-shim,consumer-example
 mvn -q -B package -DskipTests -pl $modules >&2
 mkdir -p $lib $keys
 fetch() { # coordinates file
@@ -60,6 +60,7 @@ digest() { # name: SHA-256 of the certificate, as Android reckons it
 key driver-a
 key driver-b
 key fixture
+key consumer
 driver_sha256=$(digest driver-a)
 
 # --- apps -------------------------------------------------------------------------------------------------------------
@@ -124,6 +125,7 @@ app driver-a driver-a driver/src/main/AndroidManifest.xml "$driver" \
 app driver-a-second driver-a driver/src/main/SecondPackageManifest.xml ""
 app driver-b driver-b driver/src/main/AndroidManifest.xml "$driver" 's/@CALLER@/b/g' 's/@SHARED_USER_ID@//'
 app fixture-provider fixture fixture-provider/src/main/AndroidManifest.xml "strict-json cetp-provider fixture-provider"
+app consumer-example consumer consumer-example/src/main/AndroidManifest.xml "$driver consumer-shim consumer-example"
 
 # §2.1: what the compiler made of the version fields decides what a consumer sees.
 manifest=$out/fixture-provider/manifest.txt

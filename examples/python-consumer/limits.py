@@ -48,7 +48,7 @@ MAX_SCHEMA_RECURSION = 600         # nested applications of subschemas, so that 
 MAX_PATTERN_CHARS = 1_000
 MAX_PATTERN_PROGRAM = 10_000       # instructions, after a{2,5} was written out
 SCHEMA_LIST_STEPS = 500_000        # to check all schemas of one tool list
-VALIDATION_STEPS = 3_000_000       # to check one value, patterns included: one or two seconds
+VALIDATION_STEPS = 500_000         # to check one value, patterns included: below a second, on a slow phone a few
 MAX_PATTERN_STATES = 500_000       # states remembered while one pattern is matched: some tens of MiB
 
 # -- retries, waiting, polling (sections 4.4, 5, 6) --------------------------------------------

@@ -126,6 +126,12 @@ fn claims(levels: &BTreeMap<String, Level>, suite: &str, suite_version: &str, ro
         .collect()
 }
 
+/// Of two outcomes for one requirement the one that says more. A sentence that one vector found broken is broken, whatever kept
+/// another vector from saying anything; so it is with the verdict of a level.
+fn stronger(a: Outcome, b: Outcome) -> Outcome {
+    if a == Outcome::Fail || b == Outcome::Fail { Outcome::Fail } else { a.min(b) }
+}
+
 fn requirements(catalogue: &Catalogue, suite: &str, role: Role, results: &[VectorRow]) -> Vec<RequirementRow> {
     let mut rows = Vec::new();
     for requirement in catalogue.ledger.iter().filter(|r| r.suite == suite && r.role.binds(role)) {
@@ -150,7 +156,7 @@ fn requirements(catalogue: &Catalogue, suite: &str, role: Role, results: &[Vecto
                 Outcome::Pass | Outcome::Warn if !judged => Outcome::NotApplicable,
                 other => other,
             };
-            strongest = Some(strongest.map_or(outcome, |s| s.min(outcome)));
+            strongest = Some(strongest.map_or(outcome, |s| stronger(s, outcome)));
         }
         let reason = match (&requirement.not_by_vector, strongest) {
             (Some(by), _) => Some(format!("judged by {by}")),
@@ -254,6 +260,19 @@ mod tests {
         assert_eq!(conclusion.levels["core"].uncovered, ["CETP2-1-01"]);
         assert_eq!(conclusion.levels["core"].verdict, Verdict::Incomplete);
         assert!(conclusion.claims.is_empty());
+    }
+
+    #[test]
+    fn a_requirement_that_one_vector_found_broken_is_broken() {
+        let mut broken = row(0, Outcome::Fail);
+        broken.failed_requirements = broken.requirements.clone();
+        for other in Outcome::ALL {
+            for rows in [[broken.clone(), row(1, other)], [row(1, other), broken.clone()]] {
+                let conclusion = concluded(&CATALOGUE, true, "cetp-v2", "1", Role::Provider, &rows);
+                let found = conclusion.requirements.iter().find(|row| row.id == "CETP2-1-00").unwrap();
+                assert_eq!(found.outcome, Some(Outcome::Fail), "{other:?}");
+            }
+        }
     }
 
     proptest! {

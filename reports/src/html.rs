@@ -1,4 +1,4 @@
-//! The page for people: one file that needs nothing else. The main function is [`html`].
+//! The page for people: one file that needs nothing else. The main function is [`html()`].
 //!
 //! Everything that comes from a target is escaped (maud does it where nobody asks for the opposite), and the page's policy
 //! lets only its own style and script act, by their digests: a hostile target's text stays text. The page works without
@@ -131,9 +131,15 @@ fn because(view: &View<'_>) -> Words {
             } else {
                 "requirements of the specification are"
             };
+            let (every, whole) = (view.count(Outcome::Fail), report.results.len());
+            let (mut en, mut zh) = (String::new(), String::new());
+            if every > failed {
+                en = format!(" ({every} of all {whole})");
+                zh = format!("（全部 {whole} 个中有 {every} 个）");
+            }
             t(
-                format!("{failed} of {all} core vectors failed: {broken} {plural} broken."),
-                format!("{all} 个核心向量中有 {failed} 个失败：违反了规范中的 {broken} 条要求。"),
+                format!("{failed} of {all} core vectors failed{en}: {broken} {plural} broken."),
+                format!("{all} 个核心向量中有 {failed} 个失败{zh}：违反了规范中的 {broken} 条要求。"),
             )
         }
         Verdict::Error => t(

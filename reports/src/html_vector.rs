@@ -2,11 +2,12 @@
 //! expected and what came. The main function is [`vectors`].
 
 use crate::html_broken::step;
+use crate::outline;
 use crate::patterns::{expected, received};
 use crate::sequence::{Exchange, Mood, exchanges};
-use crate::text::safe;
+use crate::text::{safe, telling};
 use crate::view::{Row, View, duration};
-use crate::words::{self, count, t};
+use crate::words::{self, Words, count, t};
 use cetp_vectors::judge::{Finding, Outcome};
 use cetp_vectors::pattern::Mismatch;
 use cetp_vectors::transcript::{Entry, Transcript};
@@ -155,7 +156,7 @@ fn one_finding(view: &View<'_>, finding: &Finding) -> Markup {
 /// What was expected and what came, at each place.
 pub(crate) fn mismatches(finding: &Finding, most: usize) -> Markup {
     html! {
-        @for mismatch in finding.mismatches.iter().take(most) { (difference(mismatch)) }
+        @for mismatch in telling(finding).into_iter().take(most) { (difference(mismatch)) }
     }
 }
 
@@ -165,25 +166,69 @@ const LINE: usize = 120;
 fn difference(mismatch: &Mismatch) -> Markup {
     let (wanted, came) = (expected(&mismatch.expected), received(mismatch.actual.as_ref()));
     let place = mismatch.pointer.trim_start_matches('/').replace('/', " › ");
-    let long = wanted.en.chars().count() > LINE || came.en.chars().count() > LINE;
+    let long = is_long(&wanted) || is_long(&came);
     html! {
         dl.diff {
             @if !place.is_empty() { div.at { dt { (t("at", "位置")) } dd { code { bdi { (safe(&place)) } } } } }
-            @if long {
-                div { dt { (t("difference", "差异")) } dd { (lines(&mismatch.expected, mismatch.actual.as_ref())) } }
-            } @else {
-                div.wanted { dt { (t("expected", "预期")) } dd { (words::t(safe(&wanted.en), safe(&wanted.zh))) } }
-                div.came { dt { (t("received", "实际")) } dd { bdi { (words::t(safe(&came.en), safe(&came.zh))) } } }
+            @match &mismatch.actual {
+                Some(actual) if long && outline::is_value(&mismatch.expected) => {
+                    div.long { dt { (t("difference", "差异")) } dd { (lines(&mismatch.expected, actual)) } }
+                }
+                actual => {
+                    (side("wanted", t("expected", "预期"), &wanted, || outline::pattern(&mismatch.expected)))
+                    (side("came", t("received", "实际"), &came, || {
+                        let text = actual.as_ref().map(outline::value).unwrap_or_default();
+                        t(text.clone(), text)
+                    }))
+                }
+            }
+        }
+    }
+}
+
+fn is_long(words: &Words) -> bool {
+    words.en.chars().count() > LINE
+}
+
+/// What was expected, or what came: in a line, or where it is long in several.
+fn side(class: &str, name: Words, short: &Words, outline: impl Fn() -> Words) -> Markup {
+    html! {
+        @if is_long(short) {
+            @let all = outline();
+            div.long.(class) { dt { (name) } dd dir="auto" { (block(&all)) } }
+        } @else {
+            div.(class) { dt { (name) } dd { bdi { (t(safe(&short.en), safe(&short.zh))) } } }
+        }
+    }
+}
+
+/// Lines of a value that are seen at once.
+const SEEN: usize = 14;
+/// Lines of a value that are shown at most.
+const MOST: usize = 60;
+
+/// A text of several lines; what is long is behind a fold.
+fn block(text: &Words) -> Markup {
+    let part = |text: &str, from: usize, to: usize| {
+        let lines = text.lines().skip(from).take(to - from).map(|line| clip(&safe(line), 400));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let part = |from: usize, to: usize| t(part(&text.en, from, to), part(&text.zh, from, to));
+    let lines = text.en.lines().count();
+    html! {
+        pre.lines { (part(0, SEEN)) }
+        @if lines > SEEN {
+            details.more {
+                summary { (count(lines - SEEN, "more line", "more lines", "行")) }
+                pre.lines { (part(SEEN, MOST)) @if lines > MOST { "\n…" } }
             }
         }
     }
 }
 
 /// A difference line by line.
-fn lines(wanted: &Json, came: Option<&Json>) -> Markup {
-    const MOST: usize = 60;
-    let pretty = |json: &Json| serde_json::to_string_pretty(json).unwrap_or_default() + "\n";
-    let (wanted, came) = (pretty(wanted), came.map(pretty).unwrap_or_default());
+fn lines(wanted: &Json, came: &Json) -> Markup {
+    let (wanted, came) = (outline::pattern(wanted).en + "\n", outline::value(came) + "\n");
     let diff = similar::TextDiff::from_lines(&wanted, &came);
     let cut = |text: &str| clip(&safe(text.trim_end_matches('\n')), 400);
     html! {
@@ -219,18 +264,27 @@ fn sequence(row: &Row<'_>, transcript: &Transcript, detail: &Detail, short: bool
         |n: usize, exchange: &Exchange| n < most / 2 || n + most / 2 >= all.len() || (most > 0 && bad(exchange));
     let entries: BTreeMap<&str, &Entry> = transcript.entries.iter().map(|entry| (entry.at.as_str(), entry)).collect();
     let mut typed = detail.typed_messages;
-    let mut left_out = 0;
+    // Where something is left out there is a gap.
+    let mut items: Vec<Option<(&Exchange, bool)>> = Vec::new();
+    for (n, exchange) in all.iter().enumerate() {
+        if shown(n, exchange) {
+            let with_typed = short && typed > 0;
+            typed -= usize::from(with_typed && !exchange.from_target);
+            items.push(Some((exchange, with_typed)));
+        } else if !matches!(items.last(), Some(None)) {
+            items.push(None);
+        }
+    }
     html! {
         @if !all.is_empty() && most > 0 {
             div.lanes { span { (t("runner", "运行器")) } span { (t("target", "被测方")) } }
             ol.sequence aria-label=(t("Messages: what the runner asks, then what the target answers", "消息：先为运行器的请求，后为被测方的答复").both()) {
-                @for (n, exchange) in all.iter().enumerate() {
-                    @if shown(n, exchange) {
-                        @if std::mem::take(&mut left_out) > 0 { li.gap { "⋮" } }
-                        @let with_typed = short && typed > 0;
-                        @if with_typed && !exchange.from_target { @let _ = { typed -= 1 }; }
+                @for item in &items {
+                    @if let Some((exchange, with_typed)) = item {
                         (message(exchange, bad(exchange), chars, with_typed.then(|| entries.get(exchange.at.as_str()).copied()).flatten()))
-                    } @else { @let _ = { left_out += 1 }; }
+                    } @else {
+                        li.gap { "⋮" }
+                    }
                 }
             }
         }

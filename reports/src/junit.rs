@@ -2,7 +2,7 @@
 
 use crate::error::ReportError;
 use crate::model::VectorRow;
-use crate::text::{difference, safe};
+use crate::text::{difference, safe, telling};
 use crate::view::{Row, View};
 use cetp_vectors::judge::Outcome;
 use quick_junit::{NonSuccessKind, Property, Report as Junit, TestCase, TestCaseStatus, TestSuite};
@@ -99,7 +99,7 @@ pub(crate) fn explained(row: &Row<'_>, view: &View<'_>) -> String {
         if let Some(requirement) = finding.requirement.as_ref().and_then(|id| view.requirement(id)) {
             out += &format!("  {} (§{}): {}\n", requirement.id, requirement.section, requirement.text);
         }
-        for mismatch in &finding.mismatches {
+        for mismatch in telling(finding) {
             out += &difference(mismatch);
         }
     }

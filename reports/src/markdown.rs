@@ -2,7 +2,7 @@
 //!
 //! Counts come first, and what does not fit into the platform's limit is cut with a word about it.
 
-use crate::text::{difference, safe, verdict_word};
+use crate::text::{difference, safe, telling, verdict_word};
 use crate::view::{Row, View, strength_word};
 use cetp_vectors::judge::{Finding, Outcome};
 use std::fmt::Write;
@@ -96,7 +96,7 @@ fn one(out: &mut String, view: &View<'_>, finding: &Finding) {
         let _ = writeln!(out, "**{}** (§{}, {strength}): {}\n", row.id, row.section, cell(&row.text, 1000));
     }
     let _ = writeln!(out, "step {}: {}\n", cell(&finding.at, 60), cell(&finding.message, 1000));
-    for mismatch in &finding.mismatches {
+    for mismatch in telling(finding) {
         let text = difference(mismatch);
         // A fence longer than any in the text, so that nothing of the target's ends it.
         let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);

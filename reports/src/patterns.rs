@@ -101,6 +101,9 @@ fn sole(members: &Map<String, Json>) -> Option<Words> {
         "$uuid_form" => t("a UUID of 36 characters", "36 个字符的 UUID"),
         "$json" => around(value, "JSON text: ", "JSON 文本："),
         "$each" => around(value, "each element: ", "每个元素："),
+        "$same" if text.is_empty() => t("all elements alike", "所有元素相同"),
+        "$same" => t(format!("the same {text} in all elements"), format!("所有元素的 {text} 相同")),
+        "$bag" => around(value, "in any order: ", "顺序不限："),
         "$some" => around(value, "at least one element: ", "至少一个元素："),
         _ => return None,
     })

@@ -4,11 +4,11 @@
 //! reach nobody's terminal.
 
 use crate::model::{Level, Report, Verdict};
+use crate::outline;
 use anstyle::{AnsiColor, Style};
 use cetp_vectors::judge::{Finding, Outcome};
 use cetp_vectors::ledger::{Ledger, Strength};
 use cetp_vectors::pattern::Mismatch;
-use serde_json::Value as Json;
 use std::fmt::Write;
 
 /// Columns that a text is wrapped to.
@@ -26,13 +26,19 @@ pub fn style(outcome: Outcome) -> Style {
     Style::new().fg_color(Some(colour.into())).bold()
 }
 
+/// Whether a character acts on a terminal, or is a directional or invisible mark. A line end is neither.
+pub fn acts(c: char) -> bool {
+    let control = c.is_control() && c != '\n';
+    control
+        || matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
 /// A text in which nothing acts on a terminal: controls and directional or invisible marks are spelled out.
 pub fn safe(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        let harmful = (c.is_control() && c != '\n')
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
-        if harmful {
+        if acts(c) {
             let _ = write!(out, "\\u{{{:x}}}", c as u32);
         } else {
             out.push(c);
@@ -70,7 +76,7 @@ pub fn finding(finding: &Finding, ledger: &Ledger) -> String {
     if row.is_none() || finding.mismatches.is_empty() {
         let _ = writeln!(out, "{}", wrap(&finding.message, "  "));
     }
-    for mismatch in &finding.mismatches {
+    for mismatch in telling(finding) {
         out.push_str(&difference(mismatch));
     }
     out
@@ -81,13 +87,22 @@ const MOST_LINES: usize = 24;
 /// Characters of a line that are shown at most.
 const MOST_CHARS: usize = 160;
 
+/// The places that were not as expected; first those where something came, as it says more than what is missing: after
+/// `status` is `error`, that there is no `data` follows.
+pub fn telling(finding: &Finding) -> Vec<&Mismatch> {
+    let mut all: Vec<&Mismatch> = finding.mismatches.iter().collect();
+    all.sort_by_key(|mismatch| mismatch.actual.is_none());
+    all
+}
+
 /// What was expected and what came, as a diff.
 pub fn difference(mismatch: &Mismatch) -> String {
     let mut out = String::new();
     let place = if mismatch.pointer.is_empty() { "the value".to_owned() } else { mismatch.pointer.clone() };
     let _ = writeln!(out, "    at {}", safe(&place));
-    let expected = pretty(&mismatch.expected);
-    let actual = mismatch.actual.as_ref().map_or_else(|| "(nothing)\n".to_owned(), pretty);
+    let wanted = outline::pattern(&mismatch.expected).en;
+    let came = mismatch.actual.as_ref().map_or_else(|| "(nothing)".to_owned(), outline::value);
+    let (expected, actual) = (lines(&wanted), lines(&came));
     let _ = writeln!(out, "    - expected");
     let _ = writeln!(out, "    + received");
     let diff = similar::TextDiff::from_lines(&expected, &actual);
@@ -106,9 +121,8 @@ pub fn difference(mismatch: &Mismatch) -> String {
     out
 }
 
-/// JSON over several lines. The judge has cut the value already; here the lines are.
-fn pretty(value: &Json) -> String {
-    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+/// The beginning of a text. The judge has cut the value already; here the lines are.
+fn lines(text: &str) -> String {
     let cut = |line: &str| match line.char_indices().nth(MOST_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),

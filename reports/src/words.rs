@@ -175,6 +175,7 @@ pub fn adapter(kind: &str) -> Words {
     match kind {
         "in-process" => t("in the runner's own process", "在运行器进程内"),
         "stdio" => t("as a program, over standard input and output", "作为程序，经标准输入输出"),
+        "spawn" => t("as a program that is started for each request", "每个请求启动一个进程"),
         "adb" => t("on an Android device", "在 Android 设备上"),
         other => t(other, other),
     }

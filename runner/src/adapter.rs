@@ -5,6 +5,7 @@
 
 use crate::limits::Limits;
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -21,6 +22,16 @@ pub trait Adapter: Send + Sync {
 
     /// The limits that sessions of this adapter keep.
     fn limits(&self) -> &Limits;
+
+    /// So many sessions at once make sense.
+    fn most_sessions(&self) -> usize {
+        usize::MAX
+    }
+
+    /// What a report tells of where the target runs, where that is not this machine.
+    fn environment(&self) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
 }
 
 /// A target that runs. Dropping it ends the target for certain.
@@ -63,6 +74,16 @@ pub trait Session: Send {
 
     /// What the target wrote for people since the last call, at most the limit's last bytes.
     fn diagnostics(&mut self) -> String;
+
+    /// Nobody wants to know what the target wrote for people since the last call.
+    fn no_diagnostics(&mut self) {
+        drop(self.diagnostics());
+    }
+
+    /// The fault of a target that did not answer in time.
+    fn silence(&mut self, limit: Duration) -> Fault {
+        Fault::silent(limit)
+    }
 
     /// Ends the target: politely first, then for certain.
     fn end(self: Box<Self>);
@@ -130,6 +151,8 @@ pub enum FaultKind {
     Flood,
     /// It sent what is no message of the protocol, or one that nobody asked for.
     Garbage,
+    /// What leads to it is out of order: a device, or the harness on it. Never a verdict.
+    Device,
 }
 
 impl Fault {

@@ -4,9 +4,11 @@
 use crate::adapter::{Adapter, Fault, RpcError, Session};
 use crate::engine::describe;
 use crate::execute::exchange;
+use cetp_vectors::aw;
 use cetp_vectors::fixture;
 use cetp_vectors::ledger::Role;
 use cetp_vectors::machine::{Answer, flatten_reply};
+use cetp_vectors::parse::aw::SCENARIO_FEATURES;
 use cetp_vectors::protocol::Describe;
 use serde_json::{Value as Json, json};
 
@@ -46,6 +48,9 @@ const CONTROLS: [(&str, &str, &str); 11] = [
 /// Capabilities of CETP v2.
 const CAPABILITIES: [&str; 3] = ["async_operations", "cancellation", "large_results"];
 
+/// What the profile of a provider of `aw-provider` may hold for its vectors.
+const PROVIDER_ENTRIES: [&str; 7] = ["good_config", "bad_configs", "blocks", "passes", "after", "replaces", "fails"];
+
 /// Tries a target.
 ///
 /// # Errors
@@ -58,6 +63,11 @@ pub fn check(adapter: &dyn Adapter) -> Result<Report, Fault> {
         Finding::Good,
         format!("it starts and says what it is: {} {}, {}", target.name, target.version, roles.join(" and ")),
     );
+    if target.suites.iter().any(|suite| suite == aw::SUITE) {
+        check.aw(&target);
+        check.session.end();
+        return Ok(Report { lines: check.lines });
+    }
     check.facts(&target);
     check.verb("target.reset", &json!({ "nonce": "check", "now_ms": 1_760_000_000_000_i64 }), "every vector");
     if target.roles.contains(&Role::Provider) {
@@ -111,6 +121,36 @@ impl Check<'_> {
             self.session = session;
         }
         None
+    }
+
+    /// A target of `aw-provider`: what its profile lacks, and whether it answers at all.
+    fn aw(&mut self, target: &Describe) {
+        if !target.capabilities.iter().any(|level| level == "text_replacement") {
+            self.say(Finding::Missing, "it does not claim text_replacement: its vectors are not applicable".into());
+        }
+        let provider = target.roles.contains(&Role::Provider);
+        let wanted: &[&str] = if provider {
+            &PROVIDER_ENTRIES
+        } else if target.roles.contains(&Role::Host) {
+            &SCENARIO_FEATURES
+        } else {
+            &[]
+        };
+        for name in wanted.iter().filter(|name| !target.has_control(name)) {
+            let needless = *name == "replaces" && !target.capabilities.iter().any(|level| level == "text_replacement");
+            if !needless {
+                self.say(Finding::Missing, format!("its profile has no {name}: the vectors that need it are not run"));
+            }
+        }
+        if provider {
+            let stdin =
+                json!({ "api_version": aw::VERSION, "method": "describe", "request_id": "check-1" }).to_string();
+            let Some(result) = self.verb("aw.spawn", &json!({ "stdin": stdin }), "every vector") else { return };
+            match aw::exchange_view(&result).pointer("/message/operations").and_then(Json::as_array) {
+                Some(operations) => self.say(Finding::Good, format!("it declares {} operations", operations.len())),
+                None => self.say(Finding::Wrong, "describe brings no operations".into()),
+            }
+        }
     }
 
     fn facts(&mut self, target: &Describe) {

@@ -69,7 +69,7 @@ pub struct VectorResult {
     pub judgement: Option<Judgement>,
     /// What happened, where it ran; over several repeats that of the first with this outcome.
     pub transcript: Option<Transcript>,
-    /// The end of what the target wrote to stderr meanwhile.
+    /// The end of what the target wrote to stderr meanwhile, or of its device's log; empty where the vector passed.
     pub diagnostics: String,
     /// Wall time.
     pub duration: Duration,
@@ -168,7 +168,8 @@ impl Run<'_> {
         std::thread::scope(|scope| {
             let (sender, receiver) = channel();
             let mut first = Some(first);
-            for n in 0..self.options.threads.clamp(1, self.vectors.len().max(1)) {
+            let most = self.vectors.len().min(self.adapter.most_sessions()).max(1);
+            for n in 0..self.options.threads.clamp(1, most) {
                 let (sender, shared, session) = (sender.clone(), &shared, first.take());
                 std::thread::Builder::new()
                     .name(format!("worker-{n}"))
@@ -305,13 +306,19 @@ impl Run<'_> {
                 executed.fault = Some(fault);
             }
         }
-        let diagnostics = session.diagnostics();
+        let judgement = judge.verdict(&executed.end, executed.transcript.ended.as_ref());
+        let told = executed.fault.is_some() || !matches!(judgement.outcome, Outcome::Pass | Outcome::Warn);
+        let diagnostics = if told {
+            session.diagnostics()
+        } else {
+            session.no_diagnostics();
+            String::new()
+        };
         if executed.fault.is_some() {
             session.end();
         } else {
             *slot = Some(session);
         }
-        let judgement = judge.verdict(&executed.end, executed.transcript.ended.as_ref());
         VectorResult {
             vector: vector.id.clone(),
             outcome: judgement.outcome,

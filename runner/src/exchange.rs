@@ -110,17 +110,18 @@ impl Exchange {
     }
 
     /// Goes on until the process and its outputs have ended, or until `until`. An exchange that is over leaves nothing
-    /// behind.
+    /// behind; `look` is called before what is left is killed.
     ///
     /// # Errors
     /// Waiting failed, or the guard is gone.
-    pub fn turn(&mut self, guard: &mut Guard, until: Instant) -> io::Result<Option<Ended>> {
+    pub fn turn(&mut self, guard: &mut Guard, until: Instant, look: &mut dyn FnMut()) -> io::Result<Option<Ended>> {
         let deadline = self.begun + self.terms.limit;
         loop {
             let flooded = self.flooded();
             let over = self.exit.is_some() && self.stdout.pipe.is_none() && self.stderr.pipe.is_none();
             let now = Instant::now();
             if over || flooded.is_some() || now >= deadline {
+                look();
                 return Ok(Some(self.end(guard, flooded)));
             }
             if now >= until {

@@ -7,6 +7,7 @@
 use crate::scripted::{self, ARGUMENT};
 use cetp_vectors::expr::sha256_hex;
 use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,8 @@ pub struct Stage {
     /// What is in `scenario.json`.
     pub scenario: Json,
     begun_ms: u64,
+    /// The processes of scripted providers that were still there when the host had ended.
+    alive: BTreeSet<i64>,
 }
 
 impl Stage {
@@ -58,7 +61,7 @@ impl Stage {
         scenario["directory"] = json!(place.join("work"));
         scenario["environment"] = Json::Object(environment);
         std::fs::write(place.join("scenario.json"), serde_json::to_string_pretty(&scenario)?)?;
-        Ok(Stage { folder, scenario, begun_ms: scripted::now_ms() })
+        Ok(Stage { folder, scenario, begun_ms: scripted::now_ms(), alive: BTreeSet::new() })
     }
 
     /// The folder.
@@ -76,6 +79,14 @@ impl Stage {
         self.folder().join("config.json")
     }
 
+    /// Notes which scripted providers and descendants are still there. To be called when the host has ended and nothing of
+    /// it has been killed yet.
+    pub fn look(&mut self) {
+        let files = std::fs::read_dir(self.folder().join("records")).into_iter().flatten().flatten();
+        let pids = files.filter_map(|entry| read_json(&entry.path())?["pid"].as_i64());
+        self.alive = pids.filter(|pid| alive(*pid)).collect();
+    }
+
     /// What the result of `aw.host` says beside the host's own account. `config` is the file whose bytes are the
     /// configuration.
     pub fn result(&self, config: &Path) -> Json {
@@ -83,17 +94,17 @@ impl Stage {
         let mut descendants = Vec::new();
         for entry in std::fs::read_dir(self.folder().join("records")).into_iter().flatten().flatten() {
             let path = entry.path();
-            let read = || serde_json::from_str::<Json>(&std::fs::read_to_string(&path).ok()?).ok();
+            let read = || read_json(&path);
             match path.extension().and_then(|e| e.to_str()) {
-                Some("json") => records.extend(read().map(|json| (path.clone(), json))),
-                Some("child") => descendants.extend(read()),
+                Some("json") => records.extend(read().map(|json| (path.clone(), heard(json, &path)))),
+                Some("child") => descendants.extend(read().map(|json| heard(json, &path))),
                 _ => {}
             }
         }
         records.sort_by(|a, b| a.0.cmp(&b.0));
         let mut records: Vec<Json> = records.into_iter().map(|(_, json)| json).collect();
         for record in records.iter_mut().chain(&mut descendants) {
-            record["alive"] = json!(alive(record["pid"].as_i64()));
+            record["alive"] = json!(record["pid"].as_i64().is_some_and(|pid| self.alive.contains(&pid)));
             for name in ["at_ms", "read_ms"] {
                 if let Some(ms) = record[name].as_u64() {
                     record[name] = json!(ms.saturating_sub(self.begun_ms));
@@ -119,9 +130,19 @@ impl Stage {
     }
 }
 
+/// A record with the signals that its process noted.
+fn heard(mut record: Json, path: &Path) -> Json {
+    let noted = std::fs::metadata(path.with_extension("term")).is_ok_and(|file| file.len() > 0);
+    record["signals"] = if noted { json!([{ "name": "TERM" }]) } else { json!([]) };
+    record
+}
+
+fn read_json(path: &Path) -> Option<Json> {
+    serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()
+}
+
 /// Whether a process is there and no zombie.
-fn alive(pid: Option<i64>) -> bool {
-    let Some(pid) = pid else { return false };
+fn alive(pid: i64) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
     state.is_some_and(|state| !matches!(state, 'Z' | 'X'))

@@ -13,8 +13,6 @@ use serde_json::{Map, Value as Json, json};
 use std::borrow::Cow;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The argument by which an executable is asked to follow a script.
@@ -62,7 +60,6 @@ struct Player {
     /// What expressions see: `request`, `start`.
     known: Map<String, Json>,
     stdin: Vec<u8>,
-    term: Option<Arc<AtomicBool>>,
 }
 
 impl Scope for Player {
@@ -98,8 +95,7 @@ fn provider(script: &Path, words: &[String]) -> i32 {
     };
     record.write();
     let start = starts(&folder, &name);
-    let mut player =
-        Player { script: script_json, folder, name, record, known: Map::new(), stdin: Vec::new(), term: None };
+    let mut player = Player { script: script_json, folder, name, record, known: Map::new(), stdin: Vec::new() };
     player.record.json["start"] = json!(start);
     player.known.insert("start".into(), json!(start));
     let before = player.script["starts"][start.to_string()].as_array().cloned();
@@ -174,6 +170,24 @@ impl Player {
         }
     }
 
+    /// Reads the beginning of the input alone, and takes from it what a reply needs.
+    fn read_some(&mut self, most: usize) {
+        let mut buffer = vec![0; most];
+        let mut read = 0;
+        while read < most && wait_readable(0, Instant::now() + READING) {
+            // SAFETY: as for reading all.
+            match rustix::io::read(unsafe { BorrowedFd::borrow_raw(0) }, &mut buffer[read..]) {
+                Ok(0) | Err(Errno::BADF) => break,
+                Ok(n) => read += n,
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(_) => break,
+            }
+        }
+        let text = String::from_utf8_lossy(&buffer[..read]).into_owned();
+        let found = ["request_id", "input_digest"].map(|name| (name.to_owned(), json!(text_member(&text, name))));
+        self.known.insert("request".into(), Json::Object(found.into_iter().filter(|(_, v)| !v.is_null()).collect()));
+    }
+
     /// Does the actions; the exit status where they end it.
     fn act(&mut self, actions: &[Json]) -> Option<i32> {
         for action in actions {
@@ -183,20 +197,17 @@ impl Player {
             };
             match verb.as_str() {
                 "read" => self.read_all(),
+                "read_bytes" => self.read_some(usize::try_from(value.as_u64().unwrap_or(0)).unwrap_or(usize::MAX)),
                 "out" => self.write(1, value),
                 "err" => self.write(2, value),
                 "flood" => flood(if value == "stdout" { 1 } else { 2 }, action["bytes"].as_u64().unwrap_or(u64::MAX)),
-                "sleep_ms" => self.sleep(Duration::from_millis(value.as_u64().unwrap_or(0))),
+                "sleep_ms" => sleep(Duration::from_millis(value.as_u64().unwrap_or(0))),
                 "close" => close(match value.as_str() {
                     Some("stdin") => 0,
                     Some("stdout") => 1,
                     _ => 2,
                 }),
-                "ignore_term" => {
-                    let heard = Arc::new(AtomicBool::new(false));
-                    let _ = signal_hook::flag::register(signal_hook::consts::SIGTERM, Arc::clone(&heard));
-                    self.term = Some(heard);
-                }
+                "ignore_term" => self.ignore_term(),
                 "child" => self.child(value),
                 "exit" => return Some(i32::try_from(value.as_i64().unwrap_or(0)).unwrap_or(0)),
                 "kill" => {
@@ -206,7 +217,7 @@ impl Player {
                     if let Some(signal) = rustix::process::Signal::from_named_raw(signal) {
                         let _ = rustix::process::kill_process(rustix::process::getpid(), signal);
                     }
-                    self.sleep(READING);
+                    sleep(READING);
                 }
                 _ => {}
             }
@@ -219,17 +230,14 @@ impl Player {
         write_all(fd, &aw::json_to_bytes(&value).unwrap_or_default());
     }
 
-    fn sleep(&mut self, long: Duration) {
-        let until = Instant::now() + long;
-        while Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(5).min(until.saturating_duration_since(Instant::now())));
-            if self.term.as_ref().is_some_and(|heard| heard.swap(false, Ordering::Relaxed)) {
-                if let Some(signals) = self.record.json["signals"].as_array_mut() {
-                    signals.push(json!({ "name": "TERM", "at_ms": now_ms() }));
-                }
-                self.record.write();
-            }
-        }
+    /// SIGTERM is noted the moment it comes, as SIGKILL may follow soon, and does nothing else.
+    fn ignore_term(&self) {
+        let Ok(file) = std::fs::File::create(self.record.file.with_extension("term")) else { return };
+        let note = move || {
+            let _ = rustix::io::write(&file, b"T");
+        };
+        // SAFETY: the handler does nothing but write to a descriptor that stays open, which signal handlers may do.
+        let _ = unsafe { signal_hook::low_level::register(signal_hook::consts::SIGTERM, note) };
     }
 
     /// Starts a descendant in the same process group, with the same descriptors.
@@ -256,9 +264,24 @@ fn descendant(file: &Path) -> i32 {
     record.write();
     let known = order["known"].as_object().cloned().unwrap_or_default();
     let name = order["name"].as_str().unwrap_or_default().to_owned();
-    let mut player = Player { script: json!({}), folder, name, record, known, stdin: Vec::new(), term: None };
+    let mut player = Player { script: json!({}), folder, name, record, known, stdin: Vec::new() };
     let code = player.act(order["actions"].as_array().map_or(&[], Vec::as_slice)).unwrap_or(0);
     player.finish(code)
+}
+
+/// The first member of this name in the beginning of a request, where it is a text without escapes.
+fn text_member<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let (_, rest) = text.split_once(&format!("\"{name}\""))?;
+    let rest = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    rest.split_once('"').map(|(value, _)| value).filter(|value| !value.contains('\\'))
+}
+
+fn sleep(long: Duration) {
+    let until = Instant::now() + long;
+    // A signal cuts a pause short in some systems.
+    while let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+        std::thread::sleep(left);
+    }
 }
 
 fn wait_readable(fd: RawFd, until: Instant) -> bool {

@@ -119,7 +119,13 @@ impl Session for SpawnSession {
             }
         }
         let Some(running) = &mut self.running else { return Ok(None) };
-        let turned = running.exchange.turn(&mut self.guard, until);
+        let kind = &mut running.kind;
+        let mut look = || {
+            if let Kind::Host(stage) = kind {
+                stage.look();
+            }
+        };
+        let turned = running.exchange.turn(&mut self.guard, until, &mut look);
         let turned = turned.map_err(|error| Fault::new(FaultKind::Start, format!("the guard failed: {error}")))?;
         let Some(ended) = turned else { return Ok(None) };
         let Running { id, kind, .. } = self.running.take().expect("it ran");

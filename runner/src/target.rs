@@ -4,6 +4,8 @@
 //! would split them, without a shell; anything else is the path of a TOML file.
 
 use crate::adapter::Adapter;
+use crate::adb::AdbAdapter;
+use crate::adb::settings::{AndroidTable, Settings};
 use crate::guard::Program;
 use crate::limits::Limits;
 use crate::profile::Profile;
@@ -44,7 +46,8 @@ pub struct TargetFile {
     pub role: Option<Role>,
     /// Which adapter reaches it.
     pub adapter: AdapterKind,
-    /// Program and arguments.
+    /// Program and arguments; nothing with the adapter `adb`.
+    #[serde(default)]
     pub command: Vec<String>,
     /// Where the program runs; the file's own folder where none is given.
     #[serde(default)]
@@ -61,6 +64,9 @@ pub struct TargetFile {
     /// What a target of the adapter `spawn` can be asked; see [`Profile`].
     #[serde(default)]
     pub profile: Option<serde_json::Value>,
+    /// The device and what to use on it, with the adapter `adb`.
+    #[serde(default)]
+    pub android: Option<AndroidTable>,
     /// Files that are under test, relative to this file; hashed into the report.
     #[serde(default)]
     pub subjects: Vec<PathBuf>,
@@ -72,6 +78,34 @@ pub struct TargetFile {
     pub secret_files: Vec<PathBuf>,
 }
 
+impl TargetFile {
+    /// Reads a target file; the folder that its paths are relative to comes with it.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no target file.
+    pub fn read(path: &Path) -> Result<(TargetFile, PathBuf), OpenError> {
+        let name = path.display();
+        let text = std::fs::read_to_string(path).map_err(|error| OpenError(format!("{name}: {error}")))?;
+        let file = toml::from_str(&text).map_err(|error| OpenError(format!("{name}: {error}")))?;
+        let folder = path.canonicalize().ok().and_then(|p| p.parent().map(Path::to_owned)).unwrap_or_default();
+        Ok((file, folder))
+    }
+
+    /// What the adapter `adb` uses.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn settings(&self, folder: &Path) -> Result<Settings, String> {
+        let table = self.android.as_ref().ok_or("there is no table [android]")?;
+        if !self.command.is_empty() {
+            return Err("adapter = \"adb\" starts no command".into());
+        }
+        let role = self.role.filter(|role| matches!(role, Role::Provider | Role::Consumer));
+        let role = role.ok_or("role is provider or consumer with adapter = \"adb\"")?;
+        Settings::new(table, role, folder, &|name| std::env::var(name).ok()).map_err(|error| error.message)
+    }
+}
+
 /// Adapters that a target file can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -80,6 +114,8 @@ pub enum AdapterKind {
     Stdio,
     /// A program that is started once for each thing that it is asked (`aw-provider`).
     Spawn,
+    /// The harness on an Android device.
+    Adb,
 }
 
 /// A target that is ready to be started.
@@ -101,8 +137,8 @@ pub struct Target {
 #[error("{0}")]
 pub struct OpenError(pub String);
 
-/// Makes a built-in target of a name, or says in a sentence why it cannot.
-pub type Builtin = dyn Fn(&str) -> Result<Box<dyn Adapter>, String>;
+/// Makes a built-in target of a name and of the executable that serves as guard, or says in a sentence why it cannot.
+pub type Builtin = dyn Fn(&str, &Path) -> Result<Box<dyn Adapter>, String>;
 
 /// How targets are opened.
 pub struct Opener<'a> {
@@ -121,7 +157,7 @@ impl Opener<'_> {
     /// A sentence that says what is wrong and what to do.
     pub fn open(&self, name: &str) -> Result<Target, OpenError> {
         if let Some(builtin) = name.strip_prefix("builtin:") {
-            let adapter = (self.builtin)(builtin).map_err(OpenError)?;
+            let adapter = (self.builtin)(builtin, &self.guard).map_err(OpenError)?;
             // It is part of this program.
             let subjects = std::env::current_exe().into_iter().collect();
             return Ok(Target { name: name.to_owned(), role: None, adapter, subjects, redactor: Redactor::default() });
@@ -152,14 +188,29 @@ impl Opener<'_> {
         }
         if subjects.is_empty() {
             subjects = subject_words(&file.command, &directory);
+            // What is installed is what is tested.
+            subjects.extend(file.android.iter().flat_map(|android| &android.apks).map(|apk| folder.join(apk)));
+        }
+        if subjects.is_empty() && file.android.is_some() {
+            return Err(OpenError(format!(
+                "{name}: nothing says what is tested: name its APK under apks, or as a subject"
+            )));
         }
         let redactor = redactor(&file, &folder).map_err(|message| OpenError(format!("{name}: {message}")))?;
+        if file.android.is_some() != (file.adapter == AdapterKind::Adb) {
+            return Err(OpenError(format!("{name}: a table [android] and adapter = \"adb\" go together")));
+        }
         let adapter = match file.adapter {
             AdapterKind::Stdio if file.profile.is_some() => {
                 return Err(OpenError(format!("{name}: a profile goes with adapter = \"spawn\"")));
             }
             AdapterKind::Stdio => self.stdio(file.command, directory, &file.environment, file.limits)?,
             AdapterKind::Spawn => self.spawn(name, &file, directory)?,
+            AdapterKind::Adb => {
+                let settings = file.settings(&folder).map_err(|why| OpenError(format!("{name}: {why}")))?;
+                let checker = self.check_protocol.then(|| Arc::new(Checker::new()));
+                Box::new(AdbAdapter::new(settings, file.limits.clone(), checker))
+            }
         };
         Ok(Target { name: file.name, role: file.role, adapter, subjects, redactor })
     }

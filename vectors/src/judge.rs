@@ -218,10 +218,18 @@ pub struct Judge<'v> {
     judged: BTreeSet<String>,
     /// Something that could not be judged stands in the way of a pass.
     open: bool,
+    /// Rules that a request of the step that is open broke: the next request that breaks one is no news.
+    broken: BTreeSet<usize>,
+    /// Requests of a consumer that came after one that had broken a rule.
+    since: usize,
 }
 
 /// Places of one finding that are kept.
 const MOST_MISMATCHES: usize = 20;
+
+/// How many more requests a consumer may send in a step in which one has broken a rule, so that the step's own expectations
+/// are judged as well: they often say better what went wrong. One that never comes to an end is cut here.
+const MOST_AFTER_A_FAIL: usize = 1_000;
 
 impl<'v> Judge<'v> {
     /// A judge who has seen nothing yet.
@@ -235,6 +243,8 @@ impl<'v> Judge<'v> {
             advice: Vec::new(),
             judged: BTreeSet::new(),
             open: false,
+            broken: BTreeSet::new(),
+            since: 0,
         }
     }
 
@@ -317,7 +327,7 @@ impl<'v> Judge<'v> {
         if let (None, Some((at, message))) = (self.outcome, told) {
             self.error(Finding { at, requirement: None, message, mismatches: Vec::new() });
         }
-        let Judge { vector, findings, outcome, warnings, unknown, advice, judged, open } = self;
+        let Judge { vector, findings, outcome, warnings, unknown, advice, judged, open, .. } = self;
         let nothing_judged = !vector.requirements.iter().any(|id| judged.contains(id));
         let outcome = outcome.unwrap_or(match (open, warnings.is_empty()) {
             (true, _) => Outcome::NotRun,
@@ -398,10 +408,24 @@ impl Observer for Judge<'_> {
     }
 
     fn incoming(&mut self, at: &str, view: &View<'_>) -> bool {
-        for expectation in self.vector.always.iter() {
-            self.expectation(at, expectation, false, view);
+        for (n, expectation) in self.vector.always.iter().enumerate() {
+            if !self.broken.contains(&n) {
+                let found = self.findings.len();
+                self.expectation(at, expectation, false, view);
+                if self.findings.len() > found {
+                    self.broken.insert(n);
+                }
+            }
         }
-        self.outcome.is_none()
+        match self.outcome {
+            None => true,
+            // The vector ends with the step; see `step`.
+            Some(Outcome::Fail) => {
+                self.since += 1;
+                self.since <= MOST_AFTER_A_FAIL
+            }
+            Some(_) => false,
+        }
     }
 
     fn skipped(&mut self, at: &str, why: &str) {

@@ -1,7 +1,8 @@
 //! Transcripts without what may differ between two conforming runs. The main function is [`normalise`].
 //!
 //! Tokens, ids and other opaque values become names in the order in which they appear, free texts and times are left out,
-//! the replies of a parallel step are a multiset, and of a repeat that waits only its last round is kept. What is left of two
+//! the replies of a parallel step are a multiset, and of a repeat that waits only its last round is kept, and the
+//! events of an audit are a multiset too. What is left of two
 //! transcripts is equal when the targets behaved the same, whatever language they are written in.
 
 use crate::json::{Limits, parse};
@@ -51,7 +52,8 @@ pub fn normalise(vector: &Vector, transcript: &Transcript) -> Json {
     let mut groups: BTreeMap<String, Vec<Json>> = BTreeMap::new();
     let mut order = Vec::new();
     for entry in &transcript.entries {
-        if round_of(&entry.at, &waits).is_some_and(|(repeat, round)| last_rounds.get(repeat) != Some(&round)) {
+        let waiting = round_of(&entry.at, &waits);
+        if waiting.is_some_and(|(repeat, round)| last_rounds.get(repeat) != Some(&round)) {
             continue;
         }
         let answer = match &entry.answer {
@@ -61,7 +63,10 @@ pub fn normalise(vector: &Vector, transcript: &Transcript) -> Json {
             Answer::Unread => json!("unread"),
         };
         let params = names.value("", &entry.params);
-        let place = without_branch(&entry.at);
+        let mut place = without_branch(&entry.at);
+        if let Some((repeat, round)) = waiting {
+            place = place.replacen(&format!("{repeat}[{round}]"), &format!("{repeat}[last]"), 1);
+        }
         let row = json!({ "at": place, "verb": entry.verb, "params": params, "answer": answer });
         if !groups.contains_key(&place) {
             order.push(place.clone());
@@ -155,7 +160,14 @@ impl Names {
         }
         match json {
             Json::String(text) => self.text(key, text),
-            Json::Array(items) => items.iter().map(|item| self.value(key, item)).collect(),
+            Json::Array(items) => {
+                let mut items: Vec<Json> = items.iter().map(|item| self.value(key, item)).collect();
+                // What ends in the background comes into the audit when it ends.
+                if key == "events" {
+                    items.sort_by_cached_key(Json::to_string);
+                }
+                Json::Array(items)
+            }
             Json::Object(members) if members.len() == 1 && !key.is_empty() => self.typed(key, members),
             Json::Object(members) => {
                 Json::Object(members.iter().map(|(name, value)| (name.clone(), self.value(name, value))).collect())

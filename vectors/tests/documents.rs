@@ -14,10 +14,19 @@ fn bless() -> bool {
 
 fn same(place: &Path, wanted: &str) {
     if bless() {
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
         std::fs::write(place, wanted).unwrap();
     }
     let found = std::fs::read_to_string(place).unwrap_or_default();
     assert!(found == wanted, "{} is stale: run this test with BLESS=1", place.display());
+}
+
+/// A manual with its generated part of this name anew.
+fn with_part(text: &str, name: &str, part: &str) -> String {
+    let begin = format!("<!-- generated: {name} -->\n");
+    let start = text.find(&begin).unwrap() + begin.len();
+    let end = start + text[start..].find("<!-- end -->").unwrap();
+    format!("{}{part}{}", &text[..start], &text[end..])
 }
 
 /// The design lies beside a checkout of its authors only; the product does not depend on it.
@@ -44,16 +53,37 @@ fn copies_of_the_design_are_fresh() {
 fn the_manuals_tables_are_fresh() {
     let place = root().join("docs/vector-format.md");
     let mut text = std::fs::read_to_string(&place).unwrap();
-    let tables = [("functions", cetp_vectors::expr::FUNCTIONS), ("operators", cetp_vectors::pattern::OPERATORS)];
+    let tables = [
+        ("functions", cetp_vectors::expr::FUNCTIONS),
+        ("operators", cetp_vectors::pattern::OPERATORS),
+        ("actions", cetp_vectors::parse::aw::ACTIONS),
+    ];
     for (name, rows) in tables {
-        let begin = format!("<!-- generated: {name} -->\n");
-        let start = text.find(&begin).unwrap() + begin.len();
-        let end = start + text[start..].find("<!-- end -->").unwrap();
         let rows: String =
             rows.iter().map(|(name, words)| format!("| `{name}` | {} |\n", words.replace('|', "\\|"))).collect();
-        text.replace_range(start..end, &format!("\n| name | meaning |\n|---|---|\n{rows}\n"));
+        text = with_part(&text, name, &format!("\n| name | meaning |\n|---|---|\n{rows}\n"));
     }
     same(&place, &text);
+}
+
+#[test]
+fn the_table_of_attacks_is_fresh() {
+    let catalogue = std::fs::read_to_string(root().join("vectors/catalogue/malicious.json")).unwrap();
+    let catalogue: serde_json::Value = serde_json::from_str(&catalogue).unwrap();
+    let (families, entries) = (catalogue["families"].as_object().unwrap(), catalogue["entries"].as_array().unwrap());
+    let mut names: Vec<&String> = families.keys().collect();
+    names.sort();
+    let rows: String = names
+        .into_iter()
+        .map(|name| {
+            let count = entries.iter().filter(|entry| entry["family"] == **name).count();
+            format!("| `{name}` | {count} | {} |\n", families[name].as_str().unwrap())
+        })
+        .collect();
+    let table = format!("\n| family | vectors | what is tried |\n|---|---|---|\n{rows}\n");
+    let place = root().join("docs/consumers.md");
+    let text = std::fs::read_to_string(&place).unwrap();
+    same(&place, &with_part(&text, "malicious", &table));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The reference as targets in this process: `builtin:provider` (dual-stack), `builtin:provider-v2-only`,
 //! `builtin:provider-core` (no optional capability), `builtin:consumer`, `builtin:consumer-core`, and with switches
-//! `builtin:provider+SWITCH+SWITCH`.
+//! `builtin:provider+SWITCH+SWITCH`. Those of `aw-provider` are in [`crate::builtin_aw`].
 
+use crate::builtin_aw;
 use cetp_reference::consumer;
 use cetp_reference::consumer::target::{ConsumerTarget, HostError};
 use cetp_reference::session::Capabilities;
@@ -13,6 +14,7 @@ use cetp_runner::limits::Limits;
 use cetp_runner::target::Opener;
 use cetp_vectors::ledger::Role;
 use serde_json::Value as Json;
+use std::path::Path;
 
 /// The names after `builtin:`.
 pub const NAMES: &[&str] = &["provider", "provider-v2-only", "provider-core", "consumer", "consumer-core"];
@@ -58,39 +60,43 @@ fn local(error: VerbError) -> LocalError {
 ///
 /// # Errors
 /// There is no such target or switch.
-pub fn open(name: &str) -> Result<Box<dyn Adapter>, String> {
+pub fn open(name: &str, executable: &Path) -> Result<Box<dyn Adapter>, String> {
     let mut words = name.split('+');
     let base = words.next().unwrap_or_default();
     let switches: Vec<&str> = words.collect();
-    Ok(Box::new(reference(base, &switches, Limits::default())?))
+    reference(base, &switches, Limits::default(), executable)
 }
 
 /// The side that a built-in target plays.
 pub fn role(name: &str) -> Role {
-    if name.starts_with("consumer") { Role::Consumer } else { Role::Provider }
+    if name.starts_with("consumer") { Role::Consumer } else { builtin_aw::role(name).unwrap_or(Role::Provider) }
 }
 
-/// The reference of a name of [`NAMES`], with switches.
+/// The reference of a name of [`NAMES`] or [`builtin_aw::NAMES`], with switches. `executable` is this program.
 ///
 /// # Errors
 /// There is no such target or switch.
-pub fn reference(name: &str, switches: &[&str], limits: Limits) -> Result<InProcessAdapter, String> {
+pub fn reference(name: &str, switches: &[&str], limits: Limits, executable: &Path) -> Result<Box<dyn Adapter>, String> {
+    if builtin_aw::NAMES.contains(&name) {
+        return builtin_aw::open(name, switches, limits, executable);
+    }
     if !NAMES.contains(&name) {
-        return Err(format!("there is no built-in target {name:?}; there are {NAMES:?}"));
+        return Err(format!("there is no built-in target {name:?}; there are {NAMES:?} and {:?}", builtin_aw::NAMES));
     }
     let core = name.ends_with("-core");
     let capabilities = if core { Capabilities::default() } else { Capabilities::ALL };
     if role(name) == Role::Consumer {
         let switches = consumer::switches::Switches::from_names(switches).map_err(|error| error.to_string())?;
         let options = consumer::target::Options { capabilities, switches };
-        return Ok(InProcessAdapter::new(limits, move || Ok(Box::new(Consumer(ConsumerTarget::new(options))))));
+        let make = move || Ok(Box::new(Consumer(ConsumerTarget::new(options))) as Box<dyn LocalTarget>);
+        return Ok(Box::new(InProcessAdapter::new(limits, make)));
     }
     let switches = Switches::from_names(switches).map_err(|error| error.to_string())?;
     let options = Options { v1: name != "provider-v2-only", capabilities, switches };
-    Ok(InProcessAdapter::new(limits, move || {
+    Ok(Box::new(InProcessAdapter::new(limits, move || {
         let target = ProviderTarget::in_memory(options).map_err(|error| error.to_string())?;
         Ok(Box::new(Provider(target)))
-    }))
+    })))
 }
 
 /// How targets are opened by this program.

@@ -1,13 +1,18 @@
 //! The command line of the conformance suite. The main function is [`main`]; it lies in a library so that tests can use
 //! [`builtin`] as it does.
 
+mod android;
 pub mod builtin;
+pub mod builtin_aw;
+mod characters;
 mod exit;
 mod explain;
 mod forms;
 pub mod fuzz;
+mod journal;
 mod keygen;
 mod list;
+mod matrix;
 pub mod mutants;
 mod outcome;
 mod own_tools;
@@ -56,6 +61,9 @@ enum Command {
     /// Look at a target
     #[command(subcommand)]
     Target(target_check::TargetCommand),
+    /// Look at Android devices, and install the apps of the harness
+    #[command(subcommand)]
+    Android(android::AndroidCommand),
     /// Be the built-in reference as a program: the target protocol on standard input and output
     #[command(subcommand)]
     Reference(reference::ReferenceCommand),
@@ -73,6 +81,8 @@ struct VectorsArg {
 pub fn main() -> ExitCode {
     // Before anything else: this executable also serves as the guard of target processes.
     cetp_runner::guard::run_if_asked();
+    // And as the provider that a host under test starts.
+    cetp_runner::scripted::run_if_asked();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -96,7 +106,10 @@ pub fn main() -> ExitCode {
 
 fn dispatch(cli: Cli) -> Result<Exit, Stop> {
     match cli.command {
-        Command::Run(args) => run::run(&args),
+        Command::Run(mut args) => {
+            args.complete();
+            run::run(&args)
+        }
         Command::Vectors(command) => list::vectors(&command),
         Command::Requirements(args) => list::requirements(&args),
         Command::Explain(args) => explain::explain(&args),
@@ -105,6 +118,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
         Command::Report(command) => report::report(&command),
         Command::Keygen(args) => keygen::keygen(&args),
         Command::Target(command) => target_check::target(&command),
+        Command::Android(command) => android::android(&command),
         Command::Reference(command) => reference::reference(command),
     }
 }

@@ -5,18 +5,19 @@
 
 use crate::VectorsArg;
 use crate::builtin;
+use crate::characters::CHARACTERS;
 use crate::exit::{Exit, Stop};
+use crate::matrix;
 use cetp_reference::registry::{Info, Registry};
-use cetp_reference::{consumer, switches};
+use cetp_reference::{aw, consumer, switches};
 use cetp_reports::text;
 use cetp_runner::engine::{self, Options, Run, VectorResult};
 use cetp_runner::limits::{Limits, STACK_BYTES};
 use cetp_vectors::judge::Outcome;
 use cetp_vectors::ledger::Role;
-use cetp_vectors::load::Catalogue;
+use cetp_vectors::load::{Catalogue, SUITES};
 use cetp_vectors::model::{Stack, Vector};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -26,10 +27,13 @@ use std::sync::mpsc::channel;
 pub struct MutantsArgs {
     /// Only faults and leeways whose name or requirement holds this text
     filter: Option<String>,
-    /// Only the provider or only the consumer
-    #[arg(long, value_name = "ROLE", value_parser = ["provider", "consumer"])]
+    /// The suite
+    #[arg(long, default_value = "cetp-v2", value_parser = SUITES)]
+    suite: String,
+    /// Only this side
+    #[arg(long, value_name = "ROLE", value_parser = ["provider", "consumer", "host", "admission"])]
     role: Option<String>,
-    /// Run every vector against every fault, not only up to the first that kills it
+    /// Run every vector that is about a fault's requirement against it, not only up to the first that kills it
     #[arg(long)]
     full: bool,
     /// Only the faults
@@ -44,7 +48,7 @@ pub struct MutantsArgs {
     /// Decides the combinations, UUIDs and schedules
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Write the matrix fault × requirement × killing vectors as Markdown
+    /// Write the matrix fault × requirement × killing vectors as Markdown, between the marks of a file that has them
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     #[command(flatten)]
@@ -56,6 +60,8 @@ struct Work {
     role: Role,
     infos: Vec<Info>,
     fault: bool,
+    /// What the leeways make together, where they are a character.
+    character: Option<&'static str>,
 }
 
 impl Work {
@@ -65,19 +71,19 @@ impl Work {
 }
 
 /// What became of one fault or set of leeways.
-struct Mutant {
+pub(crate) struct Mutant {
     /// The side that it plays.
-    role: Role,
+    pub(crate) role: Role,
     /// Whether it is a fault.
-    fault: bool,
-    /// Names of its switches.
-    name: String,
+    pub(crate) fault: bool,
+    /// Names of its switches, or its character.
+    pub(crate) name: String,
     /// What the registry says of it.
-    infos: Vec<Info>,
+    pub(crate) infos: Vec<Info>,
     /// Whether it is as wanted.
-    good: bool,
+    pub(crate) good: bool,
     /// Vectors that killed it rightly; for leeways none.
-    killers: Vec<String>,
+    pub(crate) killers: Vec<String>,
     /// Vectors that fell short otherwise, with the reason.
     others: Vec<String>,
 }
@@ -90,14 +96,17 @@ pub fn mutants(args: &MutantsArgs) -> Result<Exit, Stop> {
             .as_ref()
             .is_none_or(|text| info.name.contains(text.as_str()) || info.rests_on.contains(text.as_str()))
     };
-    let roles = [Role::Provider, Role::Consumer].into_iter();
+    let is_aw = args.suite == cetp_vectors::aw::SUITE;
+    let roles: &[Role] =
+        if is_aw { &[Role::Provider, Role::Host, Role::Admission] } else { &[Role::Provider, Role::Consumer] };
     let mut work = Vec::new();
-    for role in roles.filter(|role| args.role.as_ref().is_none_or(|name| name == role.name())) {
+    for role in roles.iter().copied().filter(|role| args.role.as_ref().is_none_or(|name| name == role.name())) {
         let (faults, leeways) = match role {
+            _ if is_aw => (of_side::<aw::switches::Fault>(role), of_side::<aw::switches::Leeway>(role)),
             Role::Consumer => (infos::<consumer::switches::Fault>(), infos::<consumer::switches::Leeway>()),
             _ => (infos::<switches::Fault>(), infos::<switches::Leeway>()),
         };
-        let alone = |info: &Info, fault| Work { role, infos: vec![*info], fault };
+        let alone = |info: &Info, fault| Work { role, infos: vec![*info], fault, character: None };
         if !args.leeways {
             work.extend(faults.iter().filter(|info| chosen(info)).map(|info| alone(info, true)));
         }
@@ -105,7 +114,13 @@ pub fn mutants(args: &MutantsArgs) -> Result<Exit, Stop> {
             work.extend(leeways.iter().filter(|info| chosen(info)).map(|info| alone(info, false)));
             if args.filter.is_none() {
                 let three = |n| combination(&leeways, args.seed.wrapping_add(n));
-                work.extend((0..args.combinations).map(|n| Work { role, infos: three(n), fault: false }));
+                // A scenario of a host takes its time, and there is little that could get into each other's way.
+                let combinations = if role == Role::Host { args.combinations.min(3) } else { args.combinations };
+                let together = |n| Work { role, infos: three(n), fault: false, character: None };
+                work.extend((0..combinations).map(together));
+            }
+            if role == Role::Provider && !is_aw {
+                work.extend(characters(&leeways, args.filter.as_deref()));
             }
         }
     }
@@ -129,7 +144,8 @@ pub fn mutants(args: &MutantsArgs) -> Result<Exit, Stop> {
         results.len() - faults
     );
     if let Some(file) = &args.markdown {
-        let text = markdown(&results, &catalogue);
+        let matrix = matrix::markdown(&results, &catalogue, &args.suite);
+        let text = matrix::placed(std::fs::read_to_string(file).ok(), &matrix);
         std::fs::write(file, text).map_err(|error| Stop::usage(format!("{}: {error}", file.display())))?;
     }
     Ok(if survivors == 0 { Exit::Good } else { Exit::FallsShort })
@@ -137,6 +153,31 @@ pub fn mutants(args: &MutantsArgs) -> Result<Exit, Stop> {
 
 fn infos<S: Registry>() -> Vec<Info> {
     S::ALL.iter().map(|(info, _)| *info).collect()
+}
+
+/// The switches of `aw-provider` that are about requirements of a side.
+fn of_side<S: Registry>(role: Role) -> Vec<Info> {
+    let prefix = match role {
+        Role::Host => "AW1-H-",
+        Role::Admission => "AW1-A-",
+        _ => "AW1-P-",
+    };
+    infos::<S>().into_iter().filter(|info| info.rests_on.starts_with(prefix)).collect()
+}
+
+/// The characters that a filter selects, by their own name or that of a leeway of theirs.
+fn characters(leeways: &[Info], filter: Option<&str>) -> Vec<Work> {
+    let chosen = |(character, names): &&(&str, &[&str])| {
+        filter.is_none_or(|text| character.contains(text) || names.iter().any(|name| name.contains(text)))
+    };
+    let find = |name: &&str| *leeways.iter().find(|info| info.name == *name).expect("a leeway of the registry");
+    let work = |(character, names): &(&'static str, &[&str])| Work {
+        role: Role::Provider,
+        infos: names.iter().map(find).collect(),
+        fault: false,
+        character: Some(character),
+    };
+    CHARACTERS.iter().filter(chosen).map(work).collect()
 }
 
 /// Three leeways, by a seed.
@@ -181,45 +222,39 @@ fn limits() -> Limits {
 }
 
 fn test(catalogue: &Catalogue, args: &MutantsArgs, work: &Work) -> Mutant {
-    let Work { role, infos, fault } = work;
+    let Work { role, infos, fault, character } = work;
     let requirement = infos[0].rests_on;
-    let mut vectors: Vec<&Vector> =
-        catalogue.vectors.iter().filter(|v| v.suite == "cetp-v2" && v.role == *role).collect();
-    // Those that are about the broken requirement first: one of them should kill.
-    vectors.sort_by_key(|v| (!v.requirements.iter().any(|id| id == requirement), v.id.clone()));
     let names = work.names();
     let mut mutant = Mutant {
         role: *role,
         fault: *fault,
-        name: names.join("+"),
+        name: character.map_or_else(|| names.join("+"), str::to_owned),
         infos: infos.clone(),
         good: !fault,
         killers: Vec::new(),
         others: Vec::new(),
     };
-    // A vector about providers of version 2 alone is run on such a one, all others on a dual-stack one.
-    let targets = match role {
-        Role::Consumer => &[("consumer", false)][..],
-        _ => &[("provider", false), ("provider-v2-only", true)],
-    };
-    for (name, stack) in targets {
-        let mine: Vec<&Vector> = vectors.iter().copied().filter(|v| (v.stack == Stack::V2Only) == *stack).collect();
-        let stop = |result: &VectorResult| *fault && !args.full && kills(catalogue, result, requirement);
-        if mine.is_empty() || !mutant.killers.is_empty() && !args.full {
-            continue;
-        }
-        match run(name, &names, &mine, args.seed, &stop) {
-            Ok(results) => results.iter().for_each(|result| mutant.note(catalogue, result, *fault, requirement)),
-            Err(why) => {
-                mutant.good = false;
-                mutant.others.push(format!("it does not start: {why}"));
-            }
-        }
-    }
+    let mine: Vec<&Vector> = catalogue.vectors.iter().filter(|v| v.suite == args.suite && v.role == *role).collect();
     if *fault {
+        // Only a vector that is about the broken requirement kills; the others tell what else a survivor does.
+        let (mut about, rest): (Vec<&Vector>, Vec<&Vector>) =
+            mine.into_iter().partition(|v| v.requirements.iter().any(|id| id == requirement));
+        about.sort_by_key(|v| cost(v));
+        mutant.try_vectors(catalogue, args, &names, &about);
+        if mutant.killers.is_empty() {
+            mutant.try_vectors(catalogue, args, &names, &rest);
+        }
         mutant.good = !mutant.killers.is_empty();
+    } else {
+        mutant.try_vectors(catalogue, args, &names, &mine);
     }
     mutant
+}
+
+/// About how long a vector takes: cheap ones are tried first.
+fn cost(vector: &Vector) -> (bool, usize) {
+    let flagged = |flag: &str| vector.flags.iter().any(|have| have == flag);
+    (flagged("large") || flagged("race"), vector.source.to_string().len())
 }
 
 fn kills(catalogue: &Catalogue, result: &VectorResult, requirement: &str) -> bool {
@@ -233,6 +268,35 @@ fn kills(catalogue: &Catalogue, result: &VectorResult, requirement: &str) -> boo
 }
 
 impl Mutant {
+    /// Runs vectors against it and notes what came of them.
+    fn try_vectors(&mut self, catalogue: &Catalogue, args: &MutantsArgs, names: &[&str], vectors: &[&Vector]) {
+        let (fault, requirement) = (self.fault, self.infos[0].rests_on);
+        // A vector about providers of version 2 alone is run on such a one, all others on a dual-stack one.
+        let targets = match self.role {
+            _ if args.suite == cetp_vectors::aw::SUITE => match self.role {
+                Role::Host => &[("aw-host", false)][..],
+                Role::Admission => &[("aw-admission", false)],
+                _ => &[("aw-provider", false)],
+            },
+            Role::Consumer => &[("consumer", false)][..],
+            _ => &[("provider", false), ("provider-v2-only", true)],
+        };
+        for (name, stack) in targets {
+            let mine: Vec<&Vector> = vectors.iter().copied().filter(|v| (v.stack == Stack::V2Only) == *stack).collect();
+            let stop = |result: &VectorResult| fault && !args.full && kills(catalogue, result, requirement);
+            if mine.is_empty() || !self.killers.is_empty() && !args.full {
+                continue;
+            }
+            match run(name, names, &mine, args.seed, &stop) {
+                Ok(results) => results.iter().for_each(|result| self.note(catalogue, result, fault, requirement)),
+                Err(why) => {
+                    self.good = false;
+                    self.others.push(format!("it does not start: {why}"));
+                }
+            }
+        }
+    }
+
     fn note(&mut self, catalogue: &Catalogue, result: &VectorResult, fault: bool, requirement: &str) {
         let well = matches!(result.outcome, Outcome::Pass | Outcome::NotApplicable);
         if fault && kills(catalogue, result, requirement) {
@@ -252,13 +316,14 @@ fn run(
     seed: u64,
     stop: &dyn Fn(&VectorResult) -> bool,
 ) -> Result<Vec<VectorResult>, String> {
-    let adapter = builtin::reference(name, switches, limits())?;
-    let (session, target_json, target) = engine::describe(&adapter).map_err(|fault| fault.to_string())?;
+    let executable = std::env::current_exe().unwrap_or_default();
+    let adapter = builtin::reference(name, switches, limits(), &executable)?;
+    let (session, target_json, target) = engine::describe(adapter.as_ref()).map_err(|fault| fault.to_string())?;
     let options = Options { seed, ..Options::default() };
     let interrupted = AtomicBool::new(false);
     let run = Run {
         vectors,
-        adapter: &adapter,
+        adapter: adapter.as_ref(),
         target_json: &target_json,
         target: &target,
         options: &options,
@@ -296,29 +361,17 @@ fn show(mutant: &Mutant) {
     }
 }
 
-/// The matrix for docs/suite-quality.md.
-fn markdown(results: &[Mutant], catalogue: &Catalogue) -> String {
-    let mut out = String::from("| side | fault | what it does | breaks | killed by |\n|---|---|---|---|---|\n");
-    for mutant in results.iter().filter(|m| !m.killers.is_empty() || !m.good) {
-        let role = mutant.role.name();
-        let info = mutant.infos[0];
-        let killers = match mutant.killers.as_slice() {
-            [] => "**survives**".to_owned(),
-            [only] => format!("`{only}`"),
-            [first, rest @ ..] => format!("`{first}` and {} more", rest.len()),
-        };
-        let _ = writeln!(out, "| {role} | `{}` | {} | {} | {killers} |", info.name, info.what, info.rests_on);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_are_made_of_leeways_that_exist() {
+        let leeways = infos::<switches::Leeway>();
+        let all = characters(&leeways, None);
+        assert_eq!(all.len(), CHARACTERS.len());
+        assert!(all.iter().all(|work| work.infos.len() > 10 && !work.fault));
+        assert_eq!(characters(&leeways, Some("short_sessions")).len(), 1);
+        assert!(characters(&leeways, Some("no such text")).is_empty());
     }
-    let roles: BTreeSet<Role> = results.iter().map(|m| m.role).collect();
-    let killers: BTreeSet<&String> = results.iter().flat_map(|m| &m.killers).collect();
-    let idle: Vec<&Vector> = catalogue
-        .vectors
-        .iter()
-        .filter(|v| roles.contains(&v.role) && v.suite == "cetp-v2" && !killers.contains(&v.id))
-        .collect();
-    let _ = writeln!(out, "\n{} vectors kill no fault:\n", idle.len());
-    for vector in idle {
-        let _ = writeln!(out, "- `{}` ({})", vector.id, vector.requirements.join(", "));
-    }
-    out
 }

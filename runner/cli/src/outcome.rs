@@ -50,9 +50,11 @@ impl Gate<'_> {
             Exit::OwnFault
         } else if self.interrupted {
             Exit::Interrupted
-        } else if any(Outcome::Fail) || any(Outcome::NotRun) || (self.deny_warn && any(Outcome::Warn)) {
-            Exit::FallsShort
-        } else if !comparison.stale.is_empty() {
+        } else if any(Outcome::Fail)
+            || any(Outcome::NotRun)
+            || (self.deny_warn && any(Outcome::Warn))
+            || !comparison.stale.is_empty()
+        {
             Exit::FallsShort
         } else if any(Outcome::Error) {
             Exit::Target

@@ -36,7 +36,11 @@ impl Selection {
             None => Ok(None),
             Some(name) => {
                 let role = Role::from_name(name).filter(|role| *role != Role::Both);
-                role.map(Some).ok_or_else(|| Stop::usage(format!("--role {name:?}: must be provider or consumer")))
+                role.map(Some).ok_or_else(|| {
+                    Stop::usage(format!(
+                        "--role {name:?}: must be provider or consumer (aw-provider: provider, host or admission)"
+                    ))
+                })
             }
         }
     }

@@ -150,10 +150,13 @@ pub(crate) fn check<F: Registry, L: Registry>() {
     }
     assert_eq!(Switches::<F, L>::from_names(&names).unwrap().names().len(), names.len());
     assert!(matches!(Switches::<F, L>::from_names(["no_such"]), Err(Error::UnknownSwitch(_))));
-    let ledger: serde_json::Value =
-        serde_json::from_str(include_str!("../../../vectors/requirements/cetp-v2.json")).unwrap();
-    let ids: BTreeSet<_> =
-        ledger["requirements"].as_array().unwrap().iter().filter_map(|row| row["id"].as_str()).collect();
+    let ledgers = [
+        include_str!("../../../vectors/requirements/cetp-v2.json"),
+        include_str!("../../../vectors/requirements/aw-provider-v1alpha1.json"),
+    ]
+    .map(|text| serde_json::from_str::<serde_json::Value>(text).unwrap());
+    let rows = ledgers.iter().flat_map(|ledger| ledger["requirements"].as_array().unwrap());
+    let ids: BTreeSet<_> = rows.filter_map(|row| row["id"].as_str()).collect();
     for info in infos() {
         assert!(ids.contains(info.rests_on), "{}: {}", info.name, info.rests_on);
     }

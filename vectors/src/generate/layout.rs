@@ -45,6 +45,19 @@ pub(super) fn file(generated: &Json, vectors: &[Json]) -> String {
     )
 }
 
+/// The text of a table; its cases are lists of members, in the order in which they are written.
+pub(super) fn table(suite: &str, about: &str, generated: &Json, cases: &[Vec<(String, Json)>]) -> String {
+    let member = |(name, value): &(String, Json)| format!("{}: {}", quoted(name), text(value, 4));
+    let case = |members: &Vec<_>| format!("  {{{}}}", members.iter().map(member).collect::<Vec<_>>().join(",\n   "));
+    format!(
+        "{{\n \"format\": \"cetp-table/1\",\n \"suite\": {},\n \"about\": {},\n \"generated\": {},\n \"cases\": [\n{}\n ]\n}}\n",
+        quoted(suite),
+        quoted(about),
+        text(generated, 1),
+        cases.iter().map(case).collect::<Vec<_>>().join(",\n")
+    )
+}
+
 /// A value that begins at a column and is broken up where it does not fit into a line.
 fn text(value: &Json, indent: usize) -> String {
     let short = line(value);

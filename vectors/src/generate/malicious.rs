@@ -13,6 +13,8 @@ const SOURCE: &str = "catalogue/malicious.json";
 struct Attacks {
     #[serde(rename = "format")]
     _format: Format,
+    /// What each family is about. Each has a file.
+    families: BTreeMap<String, String>,
     entries: Vec<Attack>,
 }
 
@@ -61,24 +63,29 @@ struct Attack {
     /// Whether the peak of the target's memory is looked at.
     #[serde(default)]
     memory: bool,
-    /// The requirement that a target breaks by dying or hanging.
+    /// The requirement that a target breaks by dying or hanging. Null where no sentence forbids to go on for ever.
     #[serde(default = "lives")]
-    breakdown: String,
+    breakdown: Option<String>,
 }
 
 fn core() -> String {
     "core".into()
 }
 
-fn lives() -> String {
-    "CETP2-7.3-02".into()
+/// The option is serde's: it calls this where the member is left out, and reads null as nothing.
+#[allow(clippy::unnecessary_wraps)]
+fn lives() -> Option<String> {
+    Some("CETP2-7.3-02".into())
 }
 
 pub(super) fn files(seed: u64) -> Result<Files, String> {
     let attacks: Attacks = catalogue(SOURCE)?;
-    let mut by_family: BTreeMap<String, Vec<Json>> = BTreeMap::new();
+    let mut by_family: BTreeMap<String, Vec<Json>> =
+        attacks.families.into_keys().map(|name| (name, Vec::new())).collect();
     for attack in attacks.entries {
-        by_family.entry(attack.family.clone()).or_default().push(attack.vector()?);
+        let family =
+            by_family.get_mut(&attack.family).ok_or_else(|| format!("there is no family {}", attack.family))?;
+        family.push(attack.vector()?);
     }
     let path = |family: String| format!("cetp-v2/consumer/malicious/{family}.json");
     Ok(by_family.into_iter().map(|(name, vectors)| (path(name), file("malicious", seed, SOURCE, vectors))).collect())
@@ -109,14 +116,16 @@ impl Attack {
         if self.memory {
             steps.push(json!({ "observe": "memory", "save": "before" }));
         }
-        steps.push(json!({ "discover": order, "save": "found", "breakdown": self.breakdown, "expect": found }));
+        let discover = json!({ "discover": order, "save": "found", "expect": found });
+        steps.push(surviving(discover, self.breakdown.as_deref()));
         let provider_id = self.provider_id.unwrap_or_else(|| "org.example.p".into());
         let tool = self.tool.unwrap_or_else(|| "fixture_echo".into());
         let args = self.args.unwrap_or_else(|| json!({ "value": "hello" }));
         let mut execute = json!({ "provider_id": provider_id, "tool": tool });
         let form = if args.is_string() || args.get("$text").is_some() { "args_text" } else { "args" };
         execute[form] = args;
-        steps.push(json!({ "execute": execute, "save": "r", "breakdown": self.breakdown, "expect": expect }));
+        let execute = json!({ "execute": execute, "save": "r", "expect": expect });
+        steps.push(surviving(execute, self.breakdown.as_deref()));
         steps.extend(self.then);
         if self.memory {
             steps.push(json!({ "observe": "memory", "save": "after", "expect": ["memory_is_bounded"] }));
@@ -134,6 +143,14 @@ impl Attack {
         }
         Ok(vector)
     }
+}
+
+/// A step that a target must survive, where a requirement says so.
+fn surviving(mut step: Json, breakdown: Option<&str>) -> Json {
+    if let Some(id) = breakdown {
+        step["breakdown"] = json!(id);
+    }
+    step
 }
 
 /// From here on a vector is flagged `large`.

@@ -11,6 +11,7 @@ mod malicious;
 mod matrix;
 mod messages;
 mod model;
+mod tables;
 
 use crate::load::EMBEDDED;
 use serde::de::DeserializeOwned;
@@ -80,6 +81,12 @@ pub const GENERATORS: &[Generator] = &[
         make: combinations::files,
     },
     Generator { name: model::NAME, about: "every transition of the model", seed: 0, make: model::files },
+    Generator {
+        name: "tables",
+        about: "tables for unit tests in other languages",
+        seed: 0,
+        make: |seed| tables::files(seed).map(Made::from),
+    },
 ];
 
 impl Generator {

@@ -104,6 +104,10 @@ fn has_member(json: &Json, name: &str) -> bool {
 pub const ACTIONS: &[(&str, &str)] = &[
     ("read", "\"all\": reads standard input to its end (at most 10 s)"),
     (
+        "read_bytes",
+        "number: reads so many bytes of standard input, and knows request_id and input_digest where these hold them",
+    ),
+    (
         "out",
         "value: writes it to standard output; a text exactly, {\"base64\"} as bytes, anything else as compact JSON",
     ),
@@ -124,7 +128,7 @@ pub const ACTIONS: &[(&str, &str)] = &[
 const METHODS: [&str; 3] = ["describe", "validate_config", "invoke"];
 
 /// Members of a scenario that not every host can honour; a profile names those that it does under `features`.
-pub const SCENARIO_FEATURES: [&str; 3] = ["deadline_ms", "cancel_after_ms", "environment"];
+pub const SCENARIO_FEATURES: [&str; 4] = ["deadline_ms", "cancel_after_ms", "environment", "directory"];
 
 /// Long enough for a reader that does not wait to have read what is there.
 const DEFAULT_PAUSE_MS: u64 = 100;

@@ -68,8 +68,8 @@ fn one(
     let mut row = Row { info, found: None, others: Vec::new(), cases: 0 };
     // A fault of providers of version 2 alone shows there only.
     for (name, dual) in [("provider", true), ("provider-v2-only", false)] {
-        let adapter = builtin::reference(name, &[info.name], limits())?;
-        let bench = Bench::new(&adapter, reader, seed, &interrupted).map_err(|fault| fault.to_string())?;
+        let adapter = builtin::reference(name, &[info.name], limits(), Path::new(""))?;
+        let bench = Bench::new(adapter.as_ref(), reader, seed, &interrupted).map_err(|fault| fault.to_string())?;
         let probes = Probes::new(catalogue, dual, &bench.target.capabilities, true)?;
         let mut campaign = Campaign::new(bench, &probes, seed);
         let until =

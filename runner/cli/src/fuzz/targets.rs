@@ -15,6 +15,7 @@ use cetp_vectors::protocol::{Describe, check_result};
 use cetp_vectors::reader::Reader;
 use cetp_vectors::transcript::Transcript;
 use serde_json::{Value as Json, json};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{LazyLock, OnceLock};
 
@@ -121,8 +122,8 @@ pub fn report(data: &[u8]) {
 /// Plays a plan against the reference: the model and the reference agree.
 pub fn provider(data: &[u8]) {
     static QUIET: AtomicBool = AtomicBool::new(false);
-    let adapter = builtin::reference("provider", &[], Limits::default()).expect("there is one");
-    let bench = Bench::new(&adapter, &READER, 0, &QUIET).expect("it starts");
+    let adapter = builtin::reference("provider", &[], Limits::default(), Path::new("")).expect("there is one");
+    let bench = Bench::new(adapter.as_ref(), &READER, 0, &QUIET).expect("it starts");
     static PROBES: OnceLock<Probes> = OnceLock::new();
     let made = || Probes::new(&CATALOGUE, true, &bench.target.capabilities, true).expect("the catalogue is well");
     let probes = PROBES.get_or_init(made);
@@ -137,8 +138,8 @@ pub fn provider(data: &[u8]) {
 /// Answers the reference's consumer with what the bytes are: it neither dies nor hangs nor breaks a rule of every request.
 pub fn consumer(data: &[u8]) {
     static QUIET: AtomicBool = AtomicBool::new(false);
-    let adapter = builtin::reference("consumer", &[], Limits::default()).expect("there is one");
-    let mut bench = Bench::new(&adapter, &READER, 0, &QUIET).expect("it starts");
+    let adapter = builtin::reference("consumer", &[], Limits::default(), Path::new("")).expect("there is one");
+    let mut bench = Bench::new(adapter.as_ref(), &READER, 0, &QUIET).expect("it starts");
     let vector = answers(data);
     let result = bench.run(&vector).expect("it is a vector");
     assert!(!matches!(result.outcome, Outcome::Fail | Outcome::Error), "{:?}\n{vector}", result.reason);

@@ -1,6 +1,6 @@
 //! The recipes for CI: the script behind the action does what it says, and every flag that they name is there.
 
-use crate::rig::{BINARY, FAULTY, cetp, text};
+use crate::rig::{BINARY, FAULTY, FEW, cetp, text};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -28,7 +28,7 @@ impl Gate {
             .arg(BINARY)
             .env("CETP_TARGET", target)
             .env("CETP_REPORT", self.at("out"))
-            .env("CETP_ARGS", "cetp2/provider/6/\n--quiet")
+            .env("CETP_ARGS", format!("{FEW}\n--quiet"))
             .env("GITHUB_OUTPUT", self.at("output"))
             .env("GITHUB_STEP_SUMMARY", self.at("summary"))
             .envs(more.iter().copied())
@@ -63,7 +63,7 @@ fn a_target_without_faults_passes_and_everything_is_kept() {
 fn a_faulty_target_fails_after_everything_was_kept() {
     let gate = Gate::new();
     let before = gate.at("before");
-    cetp(&["run", "--report", text(&before), "cetp2/provider/6/"], 0);
+    cetp(&["run", "--report", text(&before), FEW], 0);
     let output = gate.run(FAULTY, &[("CETP_BEFORE", text(&before))]);
     assert_eq!(output.status.code(), Some(1));
     assert!(gate.at("out/index.html").is_file());

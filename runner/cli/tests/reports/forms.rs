@@ -1,6 +1,6 @@
 //! JUnit, CTRF, Markdown, badge, diff and merge on real reports.
 
-use crate::rig::{FAULTY, SIGNED, cetp, refused, text};
+use crate::rig::{FAULTY, FEW, SIGNED, cetp, refused, text};
 use serde_json::Value as Json;
 
 #[test]
@@ -72,7 +72,7 @@ fn nothing_is_rendered_of_a_report_that_does_not_follow() {
 fn a_difference_says_what_got_worse() {
     let folder = tempfile::tempdir().unwrap();
     let good = folder.path().join("good");
-    cetp(&["run", "--report", text(&good), "cetp2/provider/6/"], 0);
+    cetp(&["run", "--report", text(&good), FEW], 0);
     let said = cetp(&["report", "diff", text(&good), SIGNED.folder()], 0);
     assert!(said.contains("#### Worse") && said.contains("| pass | fail |"), "{said}");
     assert!(said.len() < 60_000);
@@ -87,7 +87,7 @@ fn shards_make_one_report_and_contradictions_none() {
     let at = |name: &str| folder.path().join(name);
     let run = |name: &str, more: &[&str], exit: i32| {
         let place = at(name);
-        let words = ["run", "--report", text(&place), "cetp2/provider/6/"];
+        let words = ["run", "--report", text(&place), FEW];
         cetp(&[words.as_slice(), more].concat(), exit);
     };
     run("whole", &[], 0);
@@ -103,7 +103,7 @@ fn shards_make_one_report_and_contradictions_none() {
     assert_eq!(read("merged")["requirements"], read("whole")["requirements"]);
 
     let broken = at("broken");
-    cetp(&["run", "--target", FAULTY, "--report", text(&broken), "cetp2/provider/6/"], 1);
+    cetp(&["run", "--target", FAULTY, "--report", text(&broken), FEW], 1);
     let said = refused(&["report", "merge", text(&at("whole")), text(&broken), "--report", text(&at("x"))], 2);
     assert!(said.contains("is pass in one and fail in report 2"), "{said}");
     assert!(!at("x").join("report.json").exists());

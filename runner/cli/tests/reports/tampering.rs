@@ -127,7 +127,8 @@ fn transcripts_cannot_be_swapped() {
 
 #[test]
 fn a_transcript_cannot_be_edited() {
-    let edits: [(&str, &dyn Fn(&mut Json)); 6] = [
+    type Edit<'a> = (&'a str, &'a dyn Fn(&mut Json));
+    let edits: [Edit<'_>; 6] = [
         ("is missing", &|t| drop(t["entries"].as_array_mut().unwrap().remove(0))),
         ("another message at", &|t| t["entries"][0]["params"]["caller"]["uid"] = json!(1)),
         ("cannot be read", &|t| t["entries"][0]["more"] = json!(1)),

@@ -1,6 +1,6 @@
 //! `report verify` and `keygen`.
 
-use crate::rig::{SIGNED, cetp, refused, text};
+use crate::rig::{FEW, SIGNED, cetp, refused, text};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
@@ -101,7 +101,7 @@ fn a_key_of_openssl_signs_from_a_variable_whose_name_no_target_sees() {
     openssl(&["pkey", "-in", text(&at("key.pem")), "-pubout", "-out", text(&at("pub.pem"))]);
     let pem = std::fs::read_to_string(at("key.pem")).unwrap();
     let run = |variable: &str| {
-        let mut command = crate::rig::command(&["run", "--report", text(&at("out")), "cetp2/provider/6/"]);
+        let mut command = crate::rig::command(&["run", "--report", text(&at("out")), FEW]);
         command.args(["--sign", &format!("env:{variable}")]).env(variable, &pem).output().unwrap()
     };
     assert_eq!(run("SIGNING_KEY").status.code(), Some(2));

@@ -5,6 +5,7 @@
 //! ready.
 
 use super::config::{Configuration, Event, Step};
+use super::selector::Bends;
 use super::switches::{Fault, Leeway, Switches};
 use cetp_vectors::expr::json_text;
 use serde_json::{Map, Value as Json, json};
@@ -111,9 +112,10 @@ pub fn preflight(
 ) -> Result<Vec<Candidate>, Rejection> {
     let switches = options.switches;
     let broken = |fault| switches.broken(fault);
-    let Some(known) = config.target(target).or_else(|| {
-        broken(Fault::AnyTarget).then(|| config.targets.first().map(|(_, target)| target)).flatten()
-    }) else {
+    let Some(known) = config
+        .target(target)
+        .or_else(|| broken(Fault::AnyTarget).then(|| config.targets.first().map(|(_, target)| target)).flatten())
+    else {
         return no("unknown_target", "the configuration has no such target");
     };
     if known.adapter != capabilities.adapter && !broken(Fault::AdapterUncompared) {
@@ -165,7 +167,8 @@ fn check_event(
         return no("guarantee", "no guarantee above native_hook is given");
     }
     let seen = capabilities.events.contains_key(&event.name);
-    if !seen && !(event.steps.iter().all(|step| !step.enabled) && broken(Fault::StepsDecideEvent)) {
+    let passes = event.steps.iter().all(|step| !step.enabled) && broken(Fault::StepsDecideEvent);
+    if !seen && !passes {
         return no("event_without_evidence", "the adapter's evidence does not have the event");
     }
     if broken(Fault::SelectorsRefused) && event.selectors != super::selector::Selectors::default() {
@@ -214,8 +217,8 @@ fn check_step(
         if !implemented(&event.name, effect, options) {
             return no("unsupported_effect", "the model cannot run an effect on this event");
         }
-        let unchecked = broken(Fault::AdapterEffectsUnchecked)
-            || (effect == "replace_result" && broken(Fault::ReplaceUnsupported));
+        let unchecked =
+            broken(Fault::AdapterEffectsUnchecked) || (effect == "replace_result" && broken(Fault::ReplaceUnsupported));
         if !capabilities.supports(&event.name, effect) && !unchecked {
             return no("effect_without_adapter", "the adapter does not support an effect on this event");
         }
@@ -242,12 +245,7 @@ fn check_step(
 
 /// "工具执行前的 on_error 支持 report；Adapter 支持阻断时，也可以使用 block。工具执行后的失败支持 report；已准备的 Adapter
 /// 显式声明该事件失败动作时，还支持 withhold_result。其他动作拒绝".
-fn check_on_error(
-    step: &Step,
-    event: &Event,
-    capabilities: &Capabilities,
-    options: Options,
-) -> Result<(), Rejection> {
+fn check_on_error(step: &Step, event: &Event, capabilities: &Capabilities, options: Options) -> Result<(), Rejection> {
     let broken = |fault| options.switches.broken(fault);
     let fits = match step.on_error.as_str() {
         "report" => true,
@@ -297,7 +295,8 @@ pub fn admit(
         // "与该 Provider 的精确私有配置一致": as texts, so that 1 and 1.0 differ.
         let same = json_text(&config) == json_text(&evidence.validated_config);
         let near = cetp_vectors::pattern::equal(&config, &evidence.validated_config);
-        if !same && !(near && broken(Fault::NumbersEqual)) && !broken(Fault::ConfigUncompared) {
+        let passes = broken(Fault::ConfigUncompared) || (near && broken(Fault::NumbersEqual));
+        if !same && !passes {
             let message = "the provider validated another configuration";
             if broken(Fault::ReasonLeaks) {
                 return no("other_config", &format!("{message} than {config}"));
@@ -326,6 +325,34 @@ pub fn admit(
         admitted.push(candidate);
     }
     Ok(admitted)
+}
+
+/// How selectors are read under these options.
+pub(super) fn bends(core_only: bool, switches: Switches) -> Bends {
+    Bends {
+        globs: switches.broken(Fault::GlobsAccepted),
+        star_with_others: switches.broken(Fault::StarWithOthers),
+        no_exact: core_only || switches.broken(Fault::ExactRefused),
+    }
+}
+
+/// Answers one case of the suite: `config`, `target`, `capabilities`, and `evidence` by provider id, each with `operations`
+/// and `validated_config`. Gives the [`account`].
+pub fn decide(case: &Json, options: Options) -> Json {
+    let config = match Configuration::from_json(&case["config"], bends(options.core_only, options.switches)) {
+        Ok(config) => config,
+        Err(why) => return account(&no("configuration", why), options.switches),
+    };
+    let target = case["target"].as_str().unwrap_or_default();
+    let evidence = |id: &str| {
+        let found = case["evidence"].get(id)?;
+        Some(Evidence {
+            operations: found["operations"].as_array().cloned().unwrap_or_default(),
+            validated_config: found["validated_config"].clone(),
+        })
+    };
+    let capabilities = Capabilities::from_json(&case["capabilities"]);
+    account(&admit(&config, target, &capabilities, &evidence, options), options.switches)
 }
 
 /// The account of an admission.

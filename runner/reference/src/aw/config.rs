@@ -99,10 +99,10 @@ impl Configuration {
     pub fn from_json(json: &Json, bends: Bends) -> Result<Configuration, ConfigError> {
         let root = object(json, "the configuration is no object")?;
         let list = |name: &str| root.get(name).and_then(Json::as_object).cloned().unwrap_or_default();
-        let targets = list("targets").iter().map(|(id, json)| Ok((id.clone(), Target::read(json)?)));
-        let providers = list("providers").iter().map(|(id, json)| Ok((id.clone(), Provider::read(json)?)));
-        let targets: Result<Vec<_>, ConfigError> = targets.collect::<Vec<_>>().into_iter().collect();
-        let providers: Result<Vec<_>, ConfigError> = providers.collect::<Vec<_>>().into_iter().collect();
+        let targets = list("targets").into_iter().map(|(id, json)| Ok((id, Target::read(&json)?)));
+        let targets: Result<Vec<_>, ConfigError> = targets.collect();
+        let providers = list("providers").into_iter().map(|(id, json)| Ok((id, Provider::read(&json)?)));
+        let providers: Result<Vec<_>, ConfigError> = providers.collect();
         let mut events = Vec::new();
         let given = list("events");
         if given.keys().any(|name| !EVENTS.contains(&name.as_str())) {
@@ -130,7 +130,7 @@ impl Configuration {
     }
 }
 
-fn object<'j>(json: &'j Json, what: ConfigError) -> Result<&'j Map<String, Json>, ConfigError> {
+fn object(json: &Json, what: ConfigError) -> Result<&Map<String, Json>, ConfigError> {
     json.as_object().ok_or(what)
 }
 

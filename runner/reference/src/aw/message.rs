@@ -40,6 +40,8 @@ pub enum Layer {
     Correlation,
     /// The provider answered with an error: a failure, though no broken message.
     ProviderError,
+    /// There is no response: the process failed.
+    Process,
 }
 
 impl Layer {
@@ -58,6 +60,7 @@ impl Layer {
             Layer::Digest => "digest",
             Layer::Correlation => "correlation",
             Layer::ProviderError => "provider_error",
+            Layer::Process => "process",
         }
     }
 

@@ -11,15 +11,16 @@
 //! | [`config`], [`admission`] | the configuration, and what of it may be run |
 //! | [`process`], [`host`] | a provider's process within its limits; preparing providers and carrying out events |
 //!
-//! **The test side**: [`target`] (what the suite asks of each), [`switches`] (ways to break or bend them).
+//! **The test side**: [`switches`] (ways to break or bend them), and what the suite asks of each: [`policy::serve`] of a
+//! provider, [`host::run`] of a host, [`admission::decide`] of an admission.
 
 pub mod admission;
 pub mod config;
 pub mod host;
+mod host_faults;
 pub mod message;
 pub mod policy;
 pub mod process;
 pub mod selector;
 pub mod switches;
-pub mod target;
 pub mod vocabulary;

@@ -78,6 +78,10 @@ pub fn serve(stdin: &[u8], options: Options) -> Served {
         Ok(reply) => reply,
         Err(code) => {
             served.stderr = format!("policy: {code}\n");
+            if switches.leeway(Leeway::ErrorsByExit) {
+                served.exit = 1;
+                return served;
+            }
             error(request.id(), &code)
         }
     };
@@ -136,9 +140,9 @@ fn operations(options: Options) -> Json {
         operations.clear();
     }
     if switches.broken(Fault::ManyOperations) {
-        operations.extend((0..65).map(|n| {
-            json!({ "name": format!("more-{n}"), "events": ["tool.before"], "effects": ["observe"] })
-        }));
+        operations.extend(
+            (0..65).map(|n| json!({ "name": format!("more-{n}"), "events": ["tool.before"], "effects": ["observe"] })),
+        );
     }
     if switches.broken(Fault::OperationTwice) {
         operations.push(operations[0].clone());
@@ -190,7 +194,8 @@ impl Policy {
         if wrong && !switches.broken(Fault::AnyConfigAccepted) {
             // The code says what is wrong, not what was set.
             if switches.broken(Fault::ConfigInErrorCode) {
-                let said: String = config.to_string().chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+                let said: String =
+                    config.to_string().chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
                 return Err(format!("invalid_config.{}", &said[..said.len().min(100)]));
             }
             return Err("invalid_config".into());
@@ -227,7 +232,7 @@ fn invoke(request: &Request, options: Options) -> Result<Vec<Json>, String> {
     for (fault, refused) in [
         (Fault::NullIdsRefused, event["session_id"].is_null()),
         (Fault::AsciiOnly, !value.to_string().is_ascii()),
-        (Fault::NarrowIntegers, has_wide_integer(tool)),
+        (Fault::NarrowIntegers, has_wide_integer(event)),
         (Fault::NativeBreaks, event["native"].get("effects").is_some()),
     ] {
         if switches.broken(fault) && refused {
@@ -358,7 +363,10 @@ fn lenient(bytes: &[u8], rules: Rules, switches: Switches) -> Result<Request, Re
         return Err(refused("longer than 64 KiB"));
     }
     if switches.broken(Fault::EmptyIsDescribe) && bytes.trim_ascii().is_empty() {
-        return parse_request(br#"{"api_version":"aw-provider/v1alpha1","method":"describe","request_id":"none"}"#, rules);
+        return parse_request(
+            br#"{"api_version":"aw-provider/v1alpha1","method":"describe","request_id":"none"}"#,
+            rules,
+        );
     }
     let mut value: Option<Json> = None;
     let refused_by = aw::read(bytes).err();
@@ -381,7 +389,9 @@ fn lenient(bytes: &[u8], rules: Rules, switches: Switches) -> Result<Request, Re
     let bend = refused_by.is_some();
     if let Json::Object(members) = &mut value {
         let known = ["api_version", "method", "request_id", "config"];
-        if switches.broken(Fault::UnknownFieldsAccepted) && members.get("method").is_some_and(|method| method != "invoke") {
+        if switches.broken(Fault::UnknownFieldsAccepted)
+            && members.get("method").is_some_and(|method| method != "invoke")
+        {
             members.retain(|name, _| known.contains(&name.as_str()));
         }
         if switches.broken(Fault::VersionUnchecked) {

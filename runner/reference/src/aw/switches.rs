@@ -3,21 +3,7 @@
 //! As in [`crate::switches`]: a *fault* breaks one requirement and must be noticed by a vector about it; a *leeway* is another
 //! behaviour that the text allows, and no vector may mind. The requirement says whose switch it is (`AW1-P`, `-H`, `-A`).
 
-use crate::switches::Info;
-
-macro_rules! registry {
-    ($(#[$doc:meta])* $kind:ident { $($variant:ident $name:literal $rests_on:literal $what:literal;)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $kind { $(#[doc = $what] $variant,)* }
-
-        impl $kind {
-            /// The registry, in the order of the enum.
-            pub const ALL: &'static [(Info, $kind)] =
-                &[$((Info { name: $name, rests_on: $rests_on, what: $what }, $kind::$variant),)*];
-        }
-    };
-}
+use crate::registry::registry;
 
 registry! {
     /// Behaviours that break the protocol.
@@ -125,10 +111,10 @@ registry! {
         InvalidIsBlock "invalid_is_block" "AW1-H-15" "An answer that cannot be read counts as a block.";
         DuplicatesRead "duplicates_read" "AW1-H-15" "Of a member that occurs twice the last counts.";
         CodeShown "code_shown" "AW1-H-16" "The shown message repeats the provider's error_code.";
-        CodeLost "code_lost" "AW1-H-16" "The provider's error_code is not kept.";
+        CodeReplaced "code_replaced" "AW1-H-16" "The provider's error_code is replaced by one of the host's own.";
         ErrorIsSuccess "error_is_success" "AW1-H-16" "An error of the provider is a success without effects.";
         OnErrorIsBlock "on_error_is_block" "AW1-H-17" "on_error block turns a failure into the policy's block.";
-        ActionNotTold "action_not_told" "AW1-H-17" "The action of on_error is not told apart.";
+        ActionAlwaysReport "action_always_report" "AW1-H-17" "The action that is told is report, whatever on_error says.";
         UnadmittedDropped "unadmitted_dropped" "AW1-H-18" "An effect that is not admitted is left out, and the rest counts.";
         OutputUncapped "output_uncapped" "AW1-H-19" "max_output_bytes is not kept.";
         OutputCut "output_cut" "AW1-H-19" "Output beyond the cap is cut off.";
@@ -200,6 +186,7 @@ registry! {
     /// Behaviours that the text allows beside the usual one.
     Leeway {
         SilentOnGarbage "silent_on_garbage" "AW1-P-39" "What is no request gets no reply, and exit status 2.";
+        ErrorsByExit "errors_by_exit" "AW1-P-24" "An error has no reply: exit status 1, and words on standard error.";
         DigestUnverified "digest_unverified" "AW1-P-43" "The provider does not verify input_digest.";
         ReplyPretty "reply_pretty" "AW1-P-03" "Replies are written over several lines, with blanks around them.";
         ReplyEscaped "reply_escaped" "AW1-P-03" "Replies write every character that is not ASCII as an escape.";
@@ -220,56 +207,7 @@ registry! {
 }
 
 /// A set of switches; empty for a conforming implementation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Switches {
-    faults: [u64; 4],
-    leeways: u64,
-}
-
-const _: () = assert!(Fault::ALL.len() <= 256 && Leeway::ALL.len() <= 64, "a set has a bit for each switch");
-
-impl Switches {
-    /// The set of these names, faults and leeways mixed.
-    ///
-    /// # Errors
-    /// The name that the registries do not have.
-    pub fn from_names<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Result<Switches, String> {
-        names.into_iter().try_fold(Switches::default(), |set, name| {
-            let name = name.as_ref();
-            let fault = Fault::ALL.iter().find(|(info, _)| info.name == name);
-            let leeway = Leeway::ALL.iter().find(|(info, _)| info.name == name);
-            match (fault, leeway) {
-                (Some((_, fault)), _) => Ok(set.with_fault(*fault)),
-                (None, Some((_, leeway))) => Ok(set.with_leeway(*leeway)),
-                (None, None) => Err(format!("there is no switch {name:?}")),
-            }
-        })
-    }
-
-    /// Adds a fault.
-    #[must_use]
-    pub fn with_fault(mut self, fault: Fault) -> Switches {
-        self.faults[fault as usize / 64] |= 1 << (fault as usize % 64);
-        self
-    }
-
-    /// Adds a leeway.
-    #[must_use]
-    pub fn with_leeway(mut self, leeway: Leeway) -> Switches {
-        self.leeways |= 1 << leeway as usize;
-        self
-    }
-
-    /// Whether a requirement is to be broken in this way.
-    pub fn broken(&self, fault: Fault) -> bool {
-        self.faults[fault as usize / 64] & (1 << (fault as usize % 64)) != 0
-    }
-
-    /// Whether this leeway is to be used.
-    pub fn leeway(&self, leeway: Leeway) -> bool {
-        self.leeways & (1 << leeway as usize) != 0
-    }
-}
+pub type Switches = crate::registry::Switches<Fault, Leeway>;
 
 #[cfg(test)]
 mod tests {
@@ -277,28 +215,17 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn names_are_unique_and_lead_back() {
-        let infos = || Fault::ALL.iter().map(|(info, _)| info).chain(Leeway::ALL.iter().map(|(info, _)| info));
-        let names: BTreeSet<_> = infos().map(|info| info.name).collect();
-        assert_eq!(names.len(), infos().count());
-        assert!(names.iter().all(|name| Switches::from_names([name]).is_ok_and(|set| set != Switches::default())));
-        assert!(Switches::from_names(["no_such"]).is_err());
+    fn the_registry_is_sound() {
+        crate::registry::check::<Fault, Leeway>();
     }
 
-    /// Every must has a fault, and every switch rests on a requirement.
     #[test]
-    fn the_registry_and_the_ledger_agree() {
+    fn every_must_has_a_fault() {
         let ledger: serde_json::Value =
             serde_json::from_str(include_str!("../../../../vectors/requirements/aw-provider-v1alpha1.json")).unwrap();
-        let rows = ledger["requirements"].as_array().unwrap();
-        let ids: BTreeSet<_> = rows.iter().filter_map(|row| row["id"].as_str()).collect();
         let broken: BTreeSet<_> = Fault::ALL.iter().map(|(info, _)| info.rests_on).collect();
-        for row in rows.iter().filter(|row| row["strength"] == "must") {
+        for row in ledger["requirements"].as_array().unwrap().iter().filter(|row| row["strength"] == "must") {
             assert!(broken.contains(row["id"].as_str().unwrap()), "no fault breaks {}", row["id"]);
-        }
-        let leeways = Leeway::ALL.iter().map(|(info, _)| info);
-        for info in Fault::ALL.iter().map(|(info, _)| info).chain(leeways) {
-            assert!(ids.contains(info.rests_on), "{}: {}", info.name, info.rests_on);
         }
     }
 }

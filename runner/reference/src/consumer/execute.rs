@@ -201,7 +201,8 @@ impl<'e> Execution<'e> {
             self.repeats += 1;
             return Ok(());
         }
-        if self.dismissed && !distort::asks_again(self.cx) || self.user_actions >= MAX_USER_ACTIONS || self.gives_up() {
+        let most = distort::most_user_actions(self.cx, MAX_USER_ACTIONS);
+        if self.dismissed && !distort::asks_again(self.cx) || self.user_actions >= most || self.gives_up() {
             return Err(problem.ending());
         }
         self.user_actions += 1;

@@ -49,10 +49,10 @@ impl Execution<'_> {
         self.goes_well();
         self.following = true;
         for _ in 0..MAX_POLLS {
-            if self.is_cancelled() {
-                if let Some(ended) = self.cancel(operation, &mut cancellation) {
-                    return ended;
-                }
+            if self.is_cancelled()
+                && let Some(ended) = self.cancel(operation, &mut cancellation)
+            {
+                return ended;
             }
             if wait > 0 {
                 self.cx.platform.sleep(wait);

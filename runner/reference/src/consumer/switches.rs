@@ -284,7 +284,7 @@ registry! {
         OddVersionTokenDropped "odd_version_token_dropped" "CETP2-2.1-07"
             "A token of `versions` that is no number is dropped instead of refusing the provider.";
         OffersTwoOnly "offers_two_only" "CETP2-2.2-02"
-            "consumer_versions is [2].";
+            "consumer_versions holds 2 alone.";
         LowLimitObeyed "low_limit_obeyed" "CETP2-2.2-15"
             "A limit below its minimum is obeyed.";
         NeverRenegotiates "never_renegotiates" "CETP2-2.2-20"

@@ -228,6 +228,10 @@ pub(super) fn asks_again(cx: Context<'_>) -> bool {
     cx.broken(Fault::AsksAgain)
 }
 
+pub(super) fn most_user_actions(cx: Context<'_>, most: u32) -> u32 {
+    if cx.broken(Fault::AsksAgain) { 15 } else { most }
+}
+
 pub(super) fn most_retries(cx: Context<'_>, most: u32) -> u32 {
     if cx.broken(Fault::RepeatedForEver) {
         100

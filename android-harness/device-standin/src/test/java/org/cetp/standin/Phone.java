@@ -4,6 +4,7 @@ import static org.robolectric.Shadows.shadowOf;
 
 import android.content.Context;
 import android.os.Bundle;
+import android.util.Log;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -16,11 +17,14 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import org.cetp.consumer.ExampleConsumer;
+import org.cetp.consumer.ExampleInstrumentation;
 import org.cetp.driver.Driver;
 import org.cetp.driver.LocalIdentities;
 import org.cetp.driver.Rpc;
 import org.cetp.fixture.FixtureToolProvider;
 import org.cetp.provider.Engine;
+import org.cetp.shim.ConsumerDriver;
 import org.robolectric.shadows.ShadowContentResolver;
 import org.robolectric.shadows.ShadowPackageManager;
 
@@ -30,11 +34,13 @@ public final class Phone {
     public static final String DRIVER_A = "org.cetp.driver.a";
     public static final String DRIVER_A_SECOND = "org.cetp.driver.a.second";
     public static final String DRIVER_B = "org.cetp.driver.b";
+    public static final String CONSUMER = "org.cetp.consumer";
 
     private static final int FIXTURE_UID = 10_042;
     private static final int A_UID = 10_201;
     private static final int B_UID = 10_202;
     private static final int CONTROL_UID = 10_203;
+    private static final int CONSUMER_UID = 10_043;
     private static final int SHELL_UID = 2_000;
 
     private final Context context;
@@ -62,6 +68,7 @@ public final class Phone {
             case FIXTURE -> manifest.install(packages, FIXTURE_UID, "fixture");
             case DRIVER_A -> Identity.install(packages, DRIVER_A, A_UID, "driver a");
             case DRIVER_A_SECOND -> {} // it is there when driver a installs it
+            case CONSUMER -> Identity.install(packages, CONSUMER, CONSUMER_UID, "consumer");
             case DRIVER_B -> Identity.install(packages, DRIVER_B, B_UID, "driver b");
             default -> {
                 return false;
@@ -104,6 +111,20 @@ public final class Phone {
         Driver driver = new Driver(a, onShutdown);
         try {
             new Rpc(in, out, driver).run();
+        } finally {
+            driver.close();
+        }
+    }
+
+    /** A session of the example consumer over these streams; returns when the other side is gone. */
+    public static void serveConsumer(InputStream in, OutputStream out, Runnable onShutdown) throws IOException {
+        ConsumerDriver driver =
+                new ConsumerDriver(
+                        ExampleConsumer.FACTORY, ExampleInstrumentation.NAME, ExampleInstrumentation.VERSION, onShutdown);
+        Rpc rpc = new Rpc(in, out, driver);
+        driver.connect(rpc);
+        try {
+            rpc.run();
         } finally {
             driver.close();
         }
@@ -205,6 +226,7 @@ public final class Phone {
     }
 
     private void died() {
+        Log.i("ActivityManager", "Process " + FIXTURE + " has died");
         screen.drop();
         synchronized (deaths) {
             deaths.add(Instant.now());
@@ -222,6 +244,7 @@ public final class Phone {
             process = null;
         }
         if (process == null) {
+            Log.i("ActivityManager", "Start proc " + ProcessHandle.current().pid() + ":" + FIXTURE + "/u0a42");
             process = new ProviderProcess(context, manifest);
             process.death().thenRun(this::died);
         }

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import org.cetp.fixture.FixtureControlProvider;
 import org.cetp.fixture.FixtureToolProvider;
 import org.robolectric.shadows.ShadowContentResolver;
@@ -60,7 +61,7 @@ final class ProviderProcess {
     CompletableFuture<Bundle> call(String authority, int uid, String method, String arg, Bundle extras) {
         ContentProvider provider = byAuthority.get(authority);
         CompletableFuture<Bundle> reply = new CompletableFuture<>();
-        binderThreads.execute(
+        Runnable transaction =
                 () -> {
                     ThreadBinder.enter(uid);
                     try {
@@ -70,7 +71,13 @@ final class ProviderProcess {
                     } finally {
                         ThreadBinder.leave();
                     }
-                });
+                };
+        try {
+            binderThreads.execute(transaction);
+        } catch (RejectedExecutionException buried) {
+            // It died, and was buried, between being found and being called.
+            reply.completeExceptionally(new ThreadDeath());
+        }
         return reply;
     }
 

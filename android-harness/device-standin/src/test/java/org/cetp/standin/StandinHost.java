@@ -31,9 +31,13 @@ public class StandinHost {
     /** The port of the stand-in's adbd, 0 for any; without it the session is over stdio. */
     static final String ADB_PORT = "standin.adb.port";
 
+    /** Whether the session over stdio is one of the example consumer, and not of the driver with the fixture. */
+    static final String CONSUMER = "standin.consumer";
+
     @Test
     public void serve() throws Exception {
         ShadowLog.stream = System.err;
+        ShadowLog.setTimeSupplier(() -> Long.toString(System.currentTimeMillis()));
         Phone phone = new Phone(RuntimeEnvironment.getApplication());
         Thread session = new Thread(() -> serve(phone), "session");
         session.start();
@@ -62,6 +66,13 @@ public class StandinHost {
 
     /** Everything is installed; one session. */
     private static void serveStdio(Phone phone) throws IOException {
+        if (Boolean.getBoolean(CONSUMER)) {
+            Phone.serveConsumer(
+                    new FileInputStream(FileDescriptor.in),
+                    new FileOutputStream(FileDescriptor.out),
+                    () -> Runtime.getRuntime().halt(0));
+            return;
+        }
         for (String app : List.of(Phone.FIXTURE, Phone.DRIVER_A, Phone.DRIVER_B)) {
             phone.install(app);
         }

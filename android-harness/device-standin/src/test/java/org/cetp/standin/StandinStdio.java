@@ -5,7 +5,8 @@ import org.junit.runner.Result;
 
 /**
  * The stand-in over stdin and stdout, for a runner that speaks the target protocol:
- * {@code cetp-conformance run --target android-harness/device-standin/target.toml}.
+ * {@code cetp-conformance run --target android-harness/device-standin/target.toml}. With the argument {@code consumer} it is
+ * the example consumer.
  */
 public final class StandinStdio {
     private StandinStdio() {}
@@ -13,6 +14,9 @@ public final class StandinStdio {
     public static void main(String[] arguments) {
         // stdout carries the protocol and nothing else; whoever prints, prints to stderr.
         System.setOut(System.err);
+        if (arguments.length > 0 && arguments[0].equals("consumer")) {
+            System.setProperty(StandinHost.CONSUMER, "true");
+        }
         Result result = JUnitCore.runClasses(StandinHost.class);
         result.getFailures().forEach(failure -> System.err.println(failure.getTrace()));
         System.exit(result.wasSuccessful() ? 0 : 1);

@@ -3,6 +3,12 @@ package org.cetp.standin.adb;
 import android.os.Bundle;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.math.BigDecimal;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -15,6 +21,11 @@ import org.robolectric.shadows.ShadowLog;
 final class DeviceCommands implements Shell.Commands {
     private static final int BAD = 1;
     private static final int USAGE = 255;
+
+    /** The package that every device has. */
+    private static final String FRAMEWORK = "android";
+    private static final DateTimeFormatter LOG_TIME =
+            DateTimeFormatter.ofPattern("MM-dd HH:mm:ss.SSS").withZone(ZoneId.systemDefault());
 
     private static final Map<String, String> PROPERTIES =
             new TreeMap<>(
@@ -67,6 +78,12 @@ final class DeviceCommands implements Shell.Commands {
                     return settings(rest, output);
                 case "dumpsys":
                     return dumpsys(rest, output);
+                case "date":
+                    return date(rest, output);
+                case "wm":
+                    return windows(rest, output);
+                case "rm":
+                    return remove(rest, output);
                 default:
                     return NOT_FOUND;
             }
@@ -103,7 +120,9 @@ final class DeviceCommands implements Shell.Commands {
         List<String> plain = rest.stream().filter(word -> !word.startsWith("-")).toList();
         switch (plain.isEmpty() ? "" : plain.get(0)) {
             case "list":
-                for (String name : phone.installed()) {
+                List<String> names = new ArrayList<>(phone.installed());
+                names.add(0, FRAMEWORK);
+                for (String name : names) {
                     if (plain.size() < 3 || name.contains(plain.get(2))) {
                         output.line("package:" + name);
                     }
@@ -153,7 +172,7 @@ final class DeviceCommands implements Shell.Commands {
                 String name = rest.get(rest.size() - 1);
                 if (name.equals(Phone.FIXTURE)) {
                     phone.kill();
-                } else if (name.equals(Phone.DRIVER_A)) {
+                } else if (name.equals(Phone.DRIVER_A) || name.equals(Phone.CONSUMER)) {
                     instrumentations.stop();
                 }
                 return 0;
@@ -177,13 +196,13 @@ final class DeviceCommands implements Shell.Commands {
                 default -> component = rest.get(i);
             }
         }
-        if (!Instrumentations.COMPONENT.equals(component) || !phone.installed().contains(Phone.DRIVER_A)) {
+        if (!instrumentations.has(component)) {
             output.line("INSTRUMENTATION_STATUS: id=ActivityManagerService");
             output.line("INSTRUMENTATION_STATUS: Error=Unable to find instrumentation info for: ComponentInfo{" + component + "}");
             output.line("INSTRUMENTATION_STATUS_CODE: -1");
             return BAD;
         }
-        Instrumentations.Run run = instrumentations.start(arguments, files);
+        Instrumentations.Run run = instrumentations.start(component, arguments, files);
         if (waits) {
             output.line("INSTRUMENTATION_STATUS: socket=" + run.socket());
             output.line("INSTRUMENTATION_STATUS_CODE: 1");
@@ -255,6 +274,7 @@ final class DeviceCommands implements Shell.Commands {
 
     // --- what is looked at ---
 
+    /** In the form {@code threadtime}; all of the stand-in is one process. */
     private static int logcat(List<String> rest, ShellOutput output) throws IOException {
         if (rest.contains("-c")) {
             ShadowLog.clear();
@@ -263,16 +283,65 @@ final class DeviceCommands implements Shell.Commands {
         if (!rest.contains("-d")) {
             return unknown("logcat", rest, output);
         }
+        long sinceMs = 0;
         List<String> tags = new ArrayList<>();
-        int only = rest.indexOf("-s");
-        if (only >= 0) {
-            rest.subList(only + 1, rest.size()).forEach(tag -> tags.add(tag.replaceFirst(":.*$", "")));
-        }
-        for (ShadowLog.LogItem item : ShadowLog.getLogs()) {
-            if (tags.isEmpty() || tags.contains(item.tag)) {
-                output.line("?VDIWEF".charAt(Math.max(0, item.type - 1)) + "/" + item.tag + ": " + item.msg);
+        for (int i = 0; i < rest.size(); i++) {
+            switch (rest.get(i)) {
+                case "-d" -> {}
+                case "-v" -> {
+                    if (!rest.get(++i).equals("threadtime")) {
+                        return unknown("logcat", rest, output);
+                    }
+                }
+                case "-T" -> sinceMs = new BigDecimal(rest.get(++i)).movePointRight(3).longValue();
+                case "-s" -> {
+                    rest.subList(i + 1, rest.size()).forEach(tag -> tags.add(tag.replaceFirst(":.*$", "")));
+                    i = rest.size();
+                }
+                default -> {
+                    return unknown("logcat", rest, output);
+                }
             }
         }
+        long process = ProcessHandle.current().pid();
+        for (ShadowLog.LogItem item : ShadowLog.getLogs()) {
+            long atMs = Long.parseLong(item.timeString);
+            if (atMs >= sinceMs && (tags.isEmpty() || tags.contains(item.tag))) {
+                String head = LOG_TIME.format(Instant.ofEpochMilli(atMs)) + " " + process + " " + process + " "
+                        + "?VDIWEF".charAt(Math.max(0, item.type - 1)) + " " + item.tag + ": ";
+                String text = item.throwable == null ? item.msg : item.msg + "\n" + stackTrace(item.throwable);
+                for (String line : text.split("\n")) {
+                    output.line(head + line);
+                }
+            }
+        }
+        return 0;
+    }
+
+    private static String stackTrace(Throwable throwable) {
+        StringWriter text = new StringWriter();
+        throwable.printStackTrace(new PrintWriter(text));
+        return text.toString();
+    }
+
+    private static int date(List<String> rest, ShellOutput output) throws IOException {
+        if (!rest.equals(List.of("+%s"))) {
+            return unknown("date", rest, output);
+        }
+        output.line(Long.toString(Instant.now().getEpochSecond()));
+        return 0;
+    }
+
+    /** The screen here is always on, and has no lock. */
+    private static int windows(List<String> rest, ShellOutput output) throws IOException {
+        return rest.equals(List.of("dismiss-keyguard")) ? 0 : unknown("wm", rest, output);
+    }
+
+    private int remove(List<String> rest, ShellOutput output) throws IOException {
+        if (rest.size() != 2 || !rest.get(0).equals("-f")) {
+            return unknown("rm", rest, output);
+        }
+        files.remove(rest.get(1));
         return 0;
     }
 
@@ -297,6 +366,8 @@ final class DeviceCommands implements Shell.Commands {
             phone.screen().tap(Integer.parseInt(rest.get(1)), Integer.parseInt(rest.get(2)));
         } else if (rest.size() == 2 && rest.get(0).equals("keyevent") && rest.get(1).matches("4|BACK|KEYCODE_BACK")) {
             phone.screen().back();
+        } else if (rest.equals(List.of("keyevent", "KEYCODE_WAKEUP"))) {
+            return 0; // it is always awake
         } else {
             return unknown("input", rest, output);
         }
@@ -307,6 +378,8 @@ final class DeviceCommands implements Shell.Commands {
     private int settings(List<String> rest, ShellOutput output) throws IOException {
         if (rest.size() == 4 && rest.get(0).equals("put")) {
             settings.put(rest.get(1) + "/" + rest.get(2), rest.get(3));
+        } else if (rest.size() == 3 && rest.get(0).equals("delete")) {
+            output.line("Deleted " + (settings.remove(rest.get(1) + "/" + rest.get(2)) == null ? 0 : 1) + " rows");
         } else if (rest.size() == 3 && rest.get(0).equals("get")) {
             output.line(settings.getOrDefault(rest.get(1) + "/" + rest.get(2), "null"));
         } else {
@@ -323,7 +396,7 @@ final class DeviceCommands implements Shell.Commands {
         if (rest.size() < 3 || rest.get(2).equals(Phone.FIXTURE)) {
             output.line("  package: " + Phone.FIXTURE);
             int number = 0;
-            for (java.time.Instant death : phone.deaths()) {
+            for (Instant death : phone.deaths()) {
                 output.line("        ApplicationExitInfo #" + number++ + ":");
                 output.line("          timestamp=" + death + " process=" + Phone.FIXTURE + " reason=2 (SIGNALED) status=9");
             }

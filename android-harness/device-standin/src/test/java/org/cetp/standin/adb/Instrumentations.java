@@ -10,12 +10,13 @@ import java.util.concurrent.CompletableFuture;
 import org.cetp.standin.Phone;
 
 /**
- * Stands in for {@code am instrument} and {@code org.cetp.driver.device.DriverInstrumentation}: it takes the same
- * arguments, listens on the same abstract socket, and serves its sessions one after the other with the same {@link
- * org.cetp.driver.Driver}.
+ * Stands in for {@code am instrument} and the instrumentations of the harness: it takes the same arguments, listens on the
+ * same abstract socket, and serves its sessions one after the other with the same {@link org.cetp.driver.Driver} or {@link
+ * org.cetp.shim.ConsumerDriver}.
  */
 final class Instrumentations {
-    static final String COMPONENT = "org.cetp.driver.a/org.cetp.driver.device.DriverInstrumentation";
+    private static final String DRIVER = "org.cetp.driver.a/org.cetp.driver.device.DriverInstrumentation";
+    private static final String CONSUMER = "org.cetp.consumer/org.cetp.consumer.ExampleInstrumentation";
     private static final String DEFAULT_SOCKET = "org.cetp.driver";
 
     private final Phone phone;
@@ -27,12 +28,14 @@ final class Instrumentations {
 
     /** One run; a new one takes the place of the last. */
     final class Run {
+        private final boolean consumer;
         private final String socket;
         private final String target;
         private final List<String> identities;
         private final CompletableFuture<Integer> end = new CompletableFuture<>();
 
-        private Run(Map<String, String> arguments, Map<String, byte[]> files) {
+        private Run(String component, Map<String, String> arguments, Map<String, byte[]> files) {
+            consumer = component.equals(CONSUMER);
             socket = arguments.getOrDefault("socket", DEFAULT_SOCKET);
             target = arguments.get("target");
             String second = arguments.get("second");
@@ -54,11 +57,7 @@ final class Instrumentations {
         }
 
         private synchronized void serve(InputStream in, OutputStream out) throws IOException {
-            phone.serve(
-                    in,
-                    out,
-                    target,
-                    identities,
+            Runnable onShutdown =
                     () -> {
                         end.complete(Activity.RESULT_OK);
                         try {
@@ -66,13 +65,24 @@ final class Instrumentations {
                         } catch (IOException alreadyClosed) {
                             // Then the session sees its end already.
                         }
-                    });
+                    };
+            if (consumer) {
+                Phone.serveConsumer(in, out, onShutdown);
+            } else {
+                phone.serve(in, out, target, identities, onShutdown);
+            }
         }
     }
 
-    synchronized Run start(Map<String, String> arguments, Map<String, byte[]> files) {
+    /** Whether there is such an instrumentation among the packages that are installed. */
+    boolean has(String component) {
+        return DRIVER.equals(component) && phone.installed().contains(Phone.DRIVER_A)
+                || CONSUMER.equals(component) && phone.installed().contains(Phone.CONSUMER);
+    }
+
+    synchronized Run start(String component, Map<String, String> arguments, Map<String, byte[]> files) {
         stop();
-        running = new Run(arguments, files);
+        running = new Run(component, arguments, files);
         if (running.target == null) {
             running.end.complete(Activity.RESULT_CANCELED);
         }

@@ -37,14 +37,14 @@ public class DriverInstrumentation extends Instrumentation {
         Bundle result = new Bundle();
         try {
             final String target = required("target");
-            String socket = arguments.getString("socket", DriverServer.DEFAULT_NAME);
-            try (DriverServer server =
-                    new DriverServer(
+            String socket = arguments.getString("socket", SocketServer.DEFAULT_NAME);
+            try (SocketServer server =
+                    new SocketServer(
                             socket,
-                            new DriverServer.Sessions() {
+                            new SocketServer.Sessions() {
                                 @Override
-                                public Driver open(Runnable onShutdown) throws IOException {
-                                    return session(target, onShutdown);
+                                public SocketServer.Session open(Runnable onShutdown) throws IOException {
+                                    return SocketServer.of(session(target, onShutdown));
                                 }
                             })) {
                 Bundle status = new Bundle();
@@ -54,7 +54,7 @@ public class DriverInstrumentation extends Instrumentation {
             }
             finish(Activity.RESULT_OK, result);
         } catch (IOException | RuntimeException failure) {
-            Log.e(DriverServer.TAG, "the driver cannot run", failure);
+            Log.e(SocketServer.TAG, "the driver cannot run", failure);
             result.putString("error", String.valueOf(failure));
             finish(Activity.RESULT_CANCELED, result);
         }

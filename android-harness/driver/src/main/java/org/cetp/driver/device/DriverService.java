@@ -49,19 +49,19 @@ public class DriverService extends Service {
     }
 
     private void listen(final String target) {
-        DriverServer.Sessions sessions =
-                new DriverServer.Sessions() {
+        SocketServer.Sessions sessions =
+                new SocketServer.Sessions() {
                     @Override
-                    public Driver open(Runnable onShutdown) {
+                    public SocketServer.Session open(Runnable onShutdown) {
                         Driver.Device device = DeviceParts.of(DriverService.this, target);
                         device.resolutions = null; // nothing comes up from the background
-                        return new Driver(device, onShutdown);
+                        return SocketServer.of(new Driver(device, onShutdown));
                     }
                 };
-        try (DriverServer server = new DriverServer(DriverServer.DEFAULT_NAME, sessions)) {
+        try (SocketServer server = new SocketServer(SocketServer.DEFAULT_NAME, sessions)) {
             server.run();
         } catch (IOException failure) {
-            Log.e(DriverServer.TAG, "the driver cannot listen", failure);
+            Log.e(SocketServer.TAG, "the driver cannot listen", failure);
         }
     }
 
@@ -114,7 +114,7 @@ public class DriverService extends Service {
                         try {
                             rpc.run();
                         } catch (IOException ended) {
-                            Log.i(DriverServer.TAG, "session: " + ended.getMessage());
+                            Log.i(SocketServer.TAG, "session: " + ended.getMessage());
                         } finally {
                             driver.close();
                         }
@@ -139,7 +139,7 @@ public class DriverService extends Service {
                 }
             }
         } catch (PackageManager.NameNotFoundException | NoSuchAlgorithmException cannotTell) {
-            Log.w(DriverServer.TAG, "the caller cannot be told: " + cannotTell);
+            Log.w(SocketServer.TAG, "the caller cannot be told: " + cannotTell);
         }
         throw new SecurityException("only the front driver may use this");
     }

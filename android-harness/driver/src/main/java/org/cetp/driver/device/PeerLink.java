@@ -43,7 +43,7 @@ final class PeerLink {
 
                     @Override
                     public void onServiceDisconnected(ComponentName name) {
-                        Log.w(DriverServer.TAG, name.getPackageName() + " is gone");
+                        Log.w(SocketServer.TAG, name.getPackageName() + " is gone");
                     }
                 };
         Intent intent = new Intent().setComponent(new ComponentName(packageName, DriverService.class.getName()));
@@ -89,7 +89,7 @@ final class PeerLink {
                         new Rpc.Handler() {
                             @Override
                             public void handle(Rpc.Request request) {
-                                Log.w(DriverServer.TAG, packageName + " asks for something: " + request.method);
+                                Log.w(SocketServer.TAG, packageName + " asks for something: " + request.method);
                             }
                         });
         Thread reader =
@@ -99,7 +99,7 @@ final class PeerLink {
                         try {
                             rpc.run();
                         } catch (IOException ended) {
-                            Log.i(DriverServer.TAG, packageName + ": " + ended.getMessage());
+                            Log.i(SocketServer.TAG, packageName + ": " + ended.getMessage());
                         }
                     }
                 };

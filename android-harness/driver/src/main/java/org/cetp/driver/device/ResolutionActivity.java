@@ -26,7 +26,7 @@ public class ResolutionActivity extends Activity {
         try {
             startIntentSenderForResult(pending.getIntentSender(), REQUEST, null, 0, 0, 0, options());
         } catch (IntentSender.SendIntentException cancelled) {
-            Log.w(DriverServer.TAG, "the resolution was cancelled by its creator");
+            Log.w(SocketServer.TAG, "the resolution was cancelled by its creator");
             over();
         }
     }

@@ -31,7 +31,7 @@ final class ShellIntentFacts implements IntentFacts {
                         }
                     });
         } catch (Exception notHere) {
-            Log.i(DriverServer.TAG, "explicitness cannot be told: " + notHere);
+            Log.i(SocketServer.TAG, "explicitness cannot be told: " + notHere);
             return null;
         }
     }

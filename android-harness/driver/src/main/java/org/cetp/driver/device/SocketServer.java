@@ -13,31 +13,60 @@ import org.cetp.driver.Rpc;
  * Listens on an abstract socket, which adb reaches as {@code localabstract:NAME}, for one session after the other. Every
  * app can connect to an abstract socket, so only the UIDs of adb are let in.
  */
-final class DriverServer implements Closeable {
-    static final String TAG = "CetpDriver";
+public final class SocketServer implements Closeable {
+    public static final String TAG = "CetpDriver";
 
     /** The name where nothing else is said. */
-    static final String DEFAULT_NAME = "org.cetp.driver";
+    public static final String DEFAULT_NAME = "org.cetp.driver";
 
     private static final int ROOT_UID = 0;
     private static final int SHELL_UID = 2000;
 
-    /** Makes the driver of a session. */
-    interface Sessions {
-        Driver open(Runnable onShutdown) throws IOException;
+    /** Who answers in a session. */
+    public interface Session {
+        Rpc.Handler handler();
+
+        /** The connection, before the first request comes. */
+        void connected(Rpc host);
+
+        void close();
+    }
+
+    /** Makes sessions. */
+    public interface Sessions {
+        /** @param onShutdown ends the server */
+        Session open(Runnable onShutdown) throws IOException;
+    }
+
+    /** A session that asks nothing of the host. */
+    static Session of(final Driver driver) {
+        return new Session() {
+            @Override
+            public Rpc.Handler handler() {
+                return driver;
+            }
+
+            @Override
+            public void connected(Rpc host) {}
+
+            @Override
+            public void close() {
+                driver.close();
+            }
+        };
     }
 
     private final LocalServerSocket listening;
     private final Sessions sessions;
     private volatile boolean closed;
 
-    DriverServer(String name, Sessions sessions) throws IOException {
+    public SocketServer(String name, Sessions sessions) throws IOException {
         this.listening = new LocalServerSocket(name);
         this.sessions = sessions;
     }
 
     /** Returns when a session has asked for the end, or when it was closed. */
-    void run() {
+    public void run() {
         while (!closed) {
             try (LocalSocket socket = listening.accept()) {
                 Credentials peer = socket.getPeerCredentials();
@@ -55,7 +84,7 @@ final class DriverServer implements Closeable {
     }
 
     private void serve(final LocalSocket socket) throws IOException {
-        Driver driver =
+        Session session =
                 sessions.open(
                         new Runnable() {
                             @Override
@@ -70,9 +99,11 @@ final class DriverServer implements Closeable {
                             }
                         });
         try {
-            new Rpc(socket.getInputStream(), socket.getOutputStream(), driver).run();
+            Rpc rpc = new Rpc(socket.getInputStream(), socket.getOutputStream(), session.handler());
+            session.connected(rpc);
+            rpc.run();
         } finally {
-            driver.close();
+            session.close();
         }
     }
 

@@ -1,0 +1,203 @@
+package org.cetp.standin;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import java.io.IOException;
+import java.nio.channels.Channels;
+import java.nio.channels.Pipe;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.cetp.driver.Rpc;
+import org.cetp.driver.RpcException;
+import org.cetp.json.Json;
+import org.cetp.json.JsonNumber;
+import org.junit.After;
+import org.junit.Before;
+import org.junit.Test;
+import org.junit.runner.RunWith;
+import org.robolectric.RobolectricTestRunner;
+import org.robolectric.RuntimeEnvironment;
+import org.robolectric.annotation.Config;
+import org.robolectric.annotation.LooperMode;
+
+/** The driver with a provider behind it, as a host sees them. */
+@RunWith(RobolectricTestRunner.class)
+@Config(sdk = 34, manifest = Config.NONE, shadows = ThreadBinder.class)
+@LooperMode(LooperMode.Mode.INSTRUMENTATION_TEST) // the device's main thread is none of the test's
+public class DriverTest {
+    private static final String AUTHORITY = "org.cetp.fixture.clawseed.tools";
+    private static final Map<String, Object> CALLERS = callers();
+
+    private Rpc host;
+
+    private static Map<String, Object> callers() {
+        try (var in = Rpc.class.getResourceAsStream("callers.json")) {
+            return Json.parseObject(new String(in.readAllBytes(), java.nio.charset.StandardCharsets.UTF_8), 16);
+        } catch (Exception broken) {
+            throw new IllegalStateException(broken);
+        }
+    }
+
+    @Before
+    public void connect() throws Exception {
+        Phone phone = new Phone(RuntimeEnvironment.getApplication());
+        for (String app : List.of(Phone.FIXTURE, Phone.DRIVER_A, Phone.DRIVER_B)) {
+            assertTrue(phone.install(app));
+        }
+        Pipe there = Pipe.open();
+        Pipe back = Pipe.open();
+        daemon(() -> phone.serve(
+                Channels.newInputStream(there.source()), Channels.newOutputStream(back.sink()), Phone.FIXTURE, Identity.ALL, () -> {}));
+        host = new Rpc(
+                Channels.newInputStream(back.source()),
+                Channels.newOutputStream(there.sink()),
+                request -> {
+                    throw new IllegalStateException("a driver of providers asks nothing: " + request.method);
+                });
+        daemon(host::run);
+        ask("target.reset", "nonce", "n", "now_ms", JsonNumber.of(1_780_000_000_000L));
+    }
+
+    private interface Work {
+        void run() throws IOException;
+    }
+
+    private static void daemon(Work work) {
+        Thread thread = new Thread(null, () -> {
+            try {
+                work.run();
+            } catch (IOException closed) {
+                // The test is over.
+            }
+        }, "session", 16 << 20);
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    @After
+    public void close() {
+        host.close();
+    }
+
+    private Map<String, Object> ask(String verb, Object... params) throws Exception {
+        return Json.object(host.request(verb, Json.objectOf(params)), verb);
+    }
+
+    private Map<String, Object> call(String caller, String method, Map<String, Object> extras) throws Exception {
+        Map<String, Object> params =
+                Json.objectOf("caller", CALLERS.get(caller), "authority", AUTHORITY, "method", method, "extras", extras);
+        params.put("arg", null);
+        return Json.object(host.request("provider.call", params), method);
+    }
+
+    private static Object extra(String type, Object value) {
+        return Json.objectOf(type, value);
+    }
+
+    private String negotiate(String caller) throws Exception {
+        Map<String, Object> extras = Json.objectOf(
+                "consumer_versions", extra("int_array", List.of(JsonNumber.of(2))), "consumer_capabilities", extra("string", "[]"));
+        Map<String, Object> data = data(call(caller, "negotiate", extras));
+        return Json.text(data.get("session_token"), "session_token");
+    }
+
+    private Map<String, Object> execute(String caller, String token, String id, String tool, String args) throws Exception {
+        return call(caller, "execute_tool", Json.objectOf(
+                "protocol_version", extra("int", JsonNumber.of(2)), "session_token", extra("string", token),
+                "request_id", extra("string", id), "deadline_at_ms", extra("long", JsonNumber.of(1_780_000_060_000L)),
+                "tool_name", extra("string", tool), "args", extra("string", args)));
+    }
+
+
+    private static String text(Map<String, Object> reply, String key) throws Exception {
+        Map<String, Object> value = Json.object(Json.object(reply.get("bundle"), "bundle").get(key), key);
+        return Json.text(value.get("string"), key);
+    }
+
+    private static Map<String, Object> data(Map<String, Object> reply) throws Exception {
+        return Json.parseObject(text(reply, "data"), 64);
+    }
+
+    @Test
+    public void everyCallerReachesTheProviderAsItself() throws Exception {
+        String a = negotiate("a");
+        String b = negotiate("b");
+        String id = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
+        assertEquals("success", text(execute("a", a, id, "fixture_echo", "{\"value\":1}"), "status"));
+        assertEquals("success", text(execute("b", b, id, "fixture_echo", "{\"value\":1}"), "status"));
+        // §2.2: a token is bound to the UID.
+        assertEquals("error", text(execute("b", a, id, "fixture_echo", "{\"value\":1}"), "status"));
+        // §7.1: another key is another identity.
+        Map<String, Object> other = execute("a_other_key", a, id, "fixture_append", "{\"value\":\"x\"}");
+        assertEquals("error", text(other, "status"));
+    }
+
+    @Test
+    public void objectsOfAnotherDriverAreFoundAgain() throws Exception {
+        String b = negotiate("b");
+        Map<String, Object> reply =
+                execute("b", b, "6f9619ff-8b86-4011-b42d-00c04fc964aa", "fixture_transfer", "{\"to\":\"x\",\"amount\":1}");
+        assertEquals("USER_ACTION_REQUIRED", text(reply, "error_code"));
+        Map<String, Object> resolution = Json.object(Json.object(reply.get("bundle"), "bundle").get("resolution"), "resolution");
+        Map<String, Object> intent = Json.object(resolution.get("pending_intent"), "pending_intent");
+        assertTrue(Json.text(intent.get("id"), "id").startsWith("b."));
+        assertEquals(Phone.FIXTURE, intent.get("creator_package"));
+        assertEquals(Boolean.TRUE, intent.get("immutable"));
+        assertEquals(Boolean.TRUE, intent.get("explicit"));
+    }
+
+    @Test
+    public void callsOverlap() throws Exception {
+        String a = negotiate("a");
+        List<CompletableFuture<Map<String, Object>>> calls = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            String id = "6f9619ff-8b86-4011-b42d-00c04fc9640" + i;
+            calls.add(CompletableFuture.supplyAsync(() -> {
+                try {
+                    return execute("a", a, id, "fixture_append", "{\"value\":\"v\"}");
+                } catch (Exception failure) {
+                    throw new IllegalStateException(failure);
+                }
+            }));
+        }
+        for (CompletableFuture<Map<String, Object>> call : calls) {
+            assertEquals("success", text(call.join(), "status"));
+        }
+        Map<String, Object> ledger = execute("a", a, "6f9619ff-8b86-4011-b42d-00c04fc96411", "fixture_ledger", "{}");
+        Object entries = Json.object(data(ledger).get("value"), "value").get("entries");
+        assertEquals(4, Json.list(entries, "entries").size());
+    }
+
+    @Test
+    public void theEndOfTheProcessIsAnExceptionAndTheNextOneGoesOn() throws Exception {
+        String a = negotiate("a");
+        ask("control.fault", "at", "after_commit", "tool", "fixture_append");
+        String id = "6f9619ff-8b86-4011-b42d-00c04fc96422";
+        Map<String, Object> died = execute("a", a, id, "fixture_append", "{\"value\":\"v\"}");
+        assertEquals("android.os.DeadObjectException", Json.object(died.get("exception"), "exception").get("class"));
+        // §6: the repetition finds what was committed.
+        Map<String, Object> again = execute("a", negotiate("a"), id, "fixture_append", "{\"value\":\"v\"}");
+        assertEquals("success", text(again, "status"));
+        Map<String, Object> ledger = execute("a", negotiate("a"), "6f9619ff-8b86-4011-b42d-00c04fc96433", "fixture_ledger", "{}");
+        assertEquals(1, Json.list(Json.object(data(ledger).get("value"), "value").get("entries"), "entries").size());
+    }
+
+    @Test
+    public void whatCannotBeDoneIsSaid() throws Exception {
+        assertEquals(-32601, assertThrows(RpcException.class, () -> ask("no.such.verb")).code);
+        assertEquals(-32602, assertThrows(RpcException.class, () -> ask("target.describe", "protocol", JsonNumber.of(2))).code);
+        Map<String, Object> stranger = Json.objectOf("uid", JsonNumber.of(1), "packages", new ArrayList<Object>());
+        RpcException unknown = assertThrows(RpcException.class, () -> ask(
+                "provider.call", "caller", stranger, "authority", AUTHORITY, "method", "negotiate"));
+        assertEquals(-32000, unknown.code);
+        assertThrows(RpcException.class, () -> ask("fd.read", "fd", "fd-99", "max_bytes", JsonNumber.of(1)));
+        Map<String, Object> nobody =
+                Json.objectOf("caller", CALLERS.get("a"), "authority", "org.nobody", "method", "negotiate");
+        Object exception = Json.object(host.request("provider.call", nobody), "answer").get("exception");
+        assertEquals("java.lang.IllegalArgumentException", Json.object(exception, "exception").get("class"));
+    }
+}

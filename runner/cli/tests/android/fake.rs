@@ -1,0 +1,253 @@
+//! An adb server that is made up, with a device that is made up: it speaks the server's protocol, its shell knows what the
+//! adapter asks, and behind the harness's socket sits the reference as a program. It can be sick in many ways.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+pub const BINARY: &str = env!("CARGO_BIN_EXE_cetp-conformance");
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sick {
+    /// Nothing.
+    Not,
+    /// The server takes connections and never answers.
+    Stalled,
+    /// It answers with the half of an `OKAY`.
+    CutInReply,
+    /// The list of devices ends in its middle.
+    CutInList,
+    /// Something else listens at the port.
+    OtherProtocol,
+    /// Nobody listens on the harness's socket.
+    RefusedStream,
+    /// The device's shell closes every command without an exit code.
+    ShellWithoutEnd,
+    /// The instrumentation is not installed.
+    NoInstrumentation,
+    /// The device never comes up.
+    Booting,
+    /// The stream to the harness is cut in the middle of its answer about [`MARK`].
+    CutInAnswer,
+    /// From [`MARK`] on nothing comes from the device any more.
+    StalledInCall,
+    /// The harness answers everything but what is about [`MARK`]: it is the provider that hangs.
+    HungProvider,
+}
+
+/// What is in the message at which a session falls sick.
+pub const MARK: &str = "fixture_crash";
+
+/// The server, until the end of the test.
+pub struct Fake {
+    pub address: String,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    version: String,
+    rows: String,
+    sick: Sick,
+    commands: Mutex<Vec<String>>,
+    /// Whether the harness's session is over, which ends the instrumentation.
+    over: AtomicBool,
+}
+
+impl Fake {
+    pub fn new(rows: &str, sick: Sick) -> Fake {
+        Fake::of_version("0029", rows, sick)
+    }
+
+    pub fn of_version(version: &str, rows: &str, sick: Sick) -> Fake {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let shared = Arc::new(Shared {
+            version: version.into(),
+            rows: rows.into(),
+            sick,
+            commands: Mutex::default(),
+            over: AtomicBool::new(false),
+        });
+        let serving = Arc::clone(&shared);
+        thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                let shared = Arc::clone(&serving);
+                thread::spawn(move || {
+                    let _ = serve(connection, &shared);
+                });
+            }
+        });
+        Fake { address, shared }
+    }
+
+    /// The commands that the device's shell was given.
+    pub fn commands(&self) -> Vec<String> {
+        self.shared.commands.lock().unwrap().clone()
+    }
+}
+
+fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
+    if shared.sick == Sick::Stalled {
+        thread::sleep(Duration::from_secs(120));
+        return Ok(());
+    }
+    // Read before anything is answered: a connection that is closed with something unread is reset.
+    let asked = request(&mut stream)?;
+    match shared.sick {
+        Sick::CutInReply => return stream.write_all(b"OK"),
+        Sick::OtherProtocol => return stream.write_all(b"SSH-2.0-OpenSSH_9.2\r\n"),
+        _ => {}
+    }
+    let text = |body: &str| format!("OKAY{:04x}{body}", body.len());
+    if asked == "host:version" {
+        return stream.write_all(text(&shared.version).as_bytes());
+    }
+    if asked == "host:devices-l" {
+        let whole = text(&shared.rows);
+        let cut = if shared.sick == Sick::CutInList { whole.len() - 5 } else { whole.len() };
+        return stream.write_all(&whole.as_bytes()[..cut]);
+    }
+    if asked.ends_with(":features") {
+        return stream.write_all(text("shell_v2,cmd").as_bytes());
+    }
+    let Some(serial) = asked.strip_prefix("host:transport:") else { return fail(&mut stream, "unknown host service") };
+    if !shared.rows.contains(serial) {
+        return fail(&mut stream, &format!("device '{serial}' not found"));
+    }
+    stream.write_all(b"OKAY")?;
+    let service = request(&mut stream)?;
+    if let Some(command) = service.strip_prefix("shell,v2,raw:") {
+        stream.write_all(b"OKAY")?;
+        shared.commands.lock().unwrap().push(command.to_owned());
+        return shell(stream, command, shared);
+    }
+    if service.starts_with("localabstract:") {
+        if shared.sick == Sick::RefusedStream {
+            return fail(&mut stream, "closed");
+        }
+        stream.write_all(b"OKAY")?;
+        harness(stream, shared.sick);
+        shared.over.store(true, Ordering::SeqCst);
+        return Ok(());
+    }
+    fail(&mut stream, "closed")
+}
+
+fn request(stream: &mut TcpStream) -> std::io::Result<String> {
+    let mut digits = [0; 4];
+    stream.read_exact(&mut digits)?;
+    let length = usize::from_str_radix(std::str::from_utf8(&digits).unwrap(), 16).unwrap();
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body)?;
+    Ok(String::from_utf8(body).unwrap())
+}
+
+fn fail(stream: &mut TcpStream, why: &str) -> std::io::Result<()> {
+    stream.write_all(format!("FAIL{:04x}{why}", why.len()).as_bytes())
+}
+
+fn packet(kind: u8, bytes: &[u8]) -> Vec<u8> {
+    [&[kind][..], &u32::try_from(bytes.len()).unwrap().to_le_bytes(), bytes].concat()
+}
+
+fn shell(mut stream: TcpStream, command: &str, shared: &Shared) -> std::io::Result<()> {
+    if shared.sick == Sick::ShellWithoutEnd {
+        return stream.write_all(&packet(1, b"half an ans"));
+    }
+    if let Some(rest) = command.strip_prefix("am instrument ") {
+        if shared.sick == Sick::NoInstrumentation {
+            let said = "INSTRUMENTATION_STATUS: Error=Unable to find instrumentation info for: ComponentInfo{x/y}\n\
+                        INSTRUMENTATION_STATUS_CODE: -1\n";
+            stream.write_all(&packet(1, said.as_bytes()))?;
+            return stream.write_all(&packet(3, &[1]));
+        }
+        let name = rest.split(" -e socket ").nth(1).unwrap().split(' ').next().unwrap();
+        let said = format!("INSTRUMENTATION_STATUS: socket={name}\nINSTRUMENTATION_STATUS_CODE: 1\n");
+        // In two pieces, as any stream may bring it.
+        let whole = packet(1, said.as_bytes());
+        stream.write_all(&whole[..20])?;
+        thread::sleep(Duration::from_millis(20));
+        stream.write_all(&whole[20..])?;
+        while !shared.over.load(Ordering::SeqCst) {
+            thread::sleep(Duration::from_millis(20));
+        }
+        stream.write_all(&packet(1, b"INSTRUMENTATION_CODE: -1\n"))?;
+        return stream.write_all(&packet(3, &[0]));
+    }
+    let booted = if shared.sick == Sick::Booting { "" } else { "1" };
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs().to_string();
+    let said = match command {
+        "getprop sys.boot_completed" => booted,
+        "getprop ro.build.version.sdk" => "34",
+        "getprop ro.product.model" => "Made up",
+        "pm list packages" => "package:android\npackage:org.cetp.driver.a\npackage:org.example.app",
+        "settings get global window_animation_scale" => "1.0",
+        "settings get global transition_animation_scale" => "0.5",
+        "settings get global animator_duration_scale" => "null",
+        "date +%s" => &now,
+        log if log.starts_with("logcat ") => {
+            "11-30 08:00:00.100 500 510 I ActivityManager: Start proc 77:org.example.app/u0a1 for content provider\n\
+             11-30 08:00:00.200 77 77 E App: the words of the app\n\
+             11-30 08:00:00.300 88 88 E Other: the words of another"
+        }
+        _ => "",
+    };
+    stream.write_all(&packet(1, format!("{said}\n").as_bytes()))?;
+    stream.write_all(&packet(3, &[0]))
+}
+
+/// The reference as a program, and lines carried between it and the runner.
+fn harness(stream: TcpStream, sick: Sick) {
+    let mut child = Command::new(BINARY)
+        .args(["reference", "provider"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let output = BufReader::new(child.stdout.take().unwrap());
+    let fallen = Arc::new(AtomicBool::new(false));
+    let falls = Arc::clone(&fallen);
+    let mut back = stream.try_clone().unwrap();
+    let answers = thread::spawn(move || {
+        for line in output.lines() {
+            let Ok(line) = line else { break };
+            let whole = format!("{line}\n");
+            match (sick, falls.load(Ordering::SeqCst)) {
+                (Sick::CutInAnswer, true) => {
+                    let _ = back.write_all(&whole.as_bytes()[..whole.len() / 2]);
+                    let _ = back.shutdown(Shutdown::Both);
+                    break;
+                }
+                (Sick::StalledInCall, true) => {}
+                _ => {
+                    if back.write_all(whole.as_bytes()).is_err() {
+                        break;
+                    }
+                }
+            }
+        }
+        let _ = back.shutdown(Shutdown::Both);
+    });
+    for line in BufReader::new(stream).lines() {
+        let Ok(line) = line else { break };
+        if line.contains(MARK) {
+            fallen.store(true, Ordering::SeqCst);
+            if sick == Sick::HungProvider {
+                continue;
+            }
+        }
+        if writeln!(input, "{line}").is_err() {
+            break;
+        }
+    }
+    drop(input);
+    let _ = child.wait();
+    let _ = answers.join();
+}

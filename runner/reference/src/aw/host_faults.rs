@@ -1,0 +1,202 @@
+//! How the host is broken on purpose, where that is more than one condition. Every function here gives what an honest host
+//! does unless a switch is on.
+
+use super::config::Step;
+use super::message::{Refused, Reply, Request, Rules, check_response, parse_request};
+use super::switches::{Fault, Leeway, Switches};
+use cetp_vectors::aw;
+use serde_json::{Value as Json, json};
+
+/// The id of the n-th call.
+pub(super) fn id(n: u64, switches: Switches) -> String {
+    if switches.broken(Fault::SameId) {
+        return "call".into();
+    }
+    if switches.broken(Fault::IdWithBlank) {
+        return format!("call {n}");
+    }
+    format!("call-{n}")
+}
+
+/// `allowed_effects`: exactly those that were admitted for the step.
+pub(super) fn allowed(step: &Step, operations: &[Json], switches: Switches) -> Json {
+    let mut effects = json!(step.effects);
+    if switches.broken(Fault::AllEffectsAllowed) {
+        let operation = operations.iter().find(|operation| operation["name"] == *step.operation);
+        effects = operation.map_or(effects, |operation| operation["effects"].clone());
+    }
+    if switches.leeway(Leeway::EffectsReversed)
+        && let Json::Array(list) = &mut effects
+    {
+        list.reverse();
+    }
+    effects
+}
+
+/// A request of the preparation, checked as every request is before it is sent.
+pub(super) fn checked(request: Json, rules: Rules, switches: Switches) -> Result<Request, Refused> {
+    if switches.broken(Fault::IdWithBlank) {
+        return Request::unchecked(request);
+    }
+    parse_request(request.to_string().as_bytes(), rules)
+}
+
+/// A request that breaks a rule, where a switch asks for one.
+pub(super) fn unchecked(unbound: &Json, switches: Switches) -> Option<Request> {
+    let mut request = unbound.clone();
+    let event = &mut request["event"];
+    let mut broken = switches.broken(Fault::SendsUnchecked) || switches.broken(Fault::AllEffectsAllowed);
+    let mut change = |fault| {
+        let on = switches.broken(fault);
+        broken |= on;
+        on
+    };
+    if change(Fault::ResultBefore) && event["name"] == "tool.before" {
+        event["tool"]["result"] = json!({});
+    }
+    if change(Fault::IdsOmitted) {
+        for (place, name) in [("", "session_id"), ("/agent", "instance_id"), ("/tool", "call_id")] {
+            if let Some(Json::Object(members)) = event.pointer_mut(place) {
+                members.retain(|known, value| known != name || !value.is_null());
+            }
+        }
+    }
+    if change(Fault::IdsEmpty) {
+        for place in ["/session_id", "/agent/instance_id", "/tool/call_id"] {
+            if let Some(value) = event.pointer_mut(place).filter(|value| value.is_null()) {
+                *value = json!("");
+            }
+        }
+    }
+    if change(Fault::SendsExtraMember) {
+        request["trace"] = json!("1");
+    }
+    if change(Fault::ConfigThroughFloats) {
+        through_floats(&mut request["config"]);
+    }
+    let _ = change(Fault::BudgetZero);
+    let _ = change(Fault::IdWithBlank);
+    let mut digest = aw::digest(&request);
+    if change(Fault::DigestInsertionOrder) {
+        digest = format!("sha256:{}", cetp_vectors::expr::sha256_hex(backwards(&request).as_bytes()));
+    }
+    if change(Fault::DigestWithoutPrefix) {
+        digest = digest.trim_start_matches("sha256:").to_owned();
+    }
+    request["input_digest"] = json!(digest);
+    if broken { Request::unchecked(request).ok() } else { None }
+}
+
+fn through_floats(value: &mut Json) {
+    match value {
+        Json::Number(number) => {
+            if let Some(float) = number.as_f64().and_then(serde_json::Number::from_f64) {
+                *number = float;
+            }
+        }
+        Json::Array(items) => items.iter_mut().for_each(through_floats),
+        Json::Object(members) => members.values_mut().for_each(through_floats),
+        _ => {}
+    }
+}
+
+/// Compact JSON with the members of every object in the order opposite to the right one.
+fn backwards(value: &Json) -> String {
+    match value {
+        Json::Object(members) => {
+            let rows: Vec<String> =
+                members.iter().rev().map(|(name, value)| format!("{}:{}", json!(name), backwards(value))).collect();
+            format!("{{{}}}", rows.join(","))
+        }
+        Json::Array(items) => format!("[{}]", items.iter().map(backwards).collect::<Vec<_>>().join(",")),
+        other => other.to_string(),
+    }
+}
+
+/// The bytes of a request.
+pub(super) fn written(request: &Request, switches: Switches) -> Vec<u8> {
+    let value = request.as_value();
+    let mut text = value.to_string();
+    // The id first, for people who look at requests; the order of members is free.
+    if let Some(Json::Object(rest)) = Some(value.clone()).as_mut() {
+        let id = rest.remove("request_id").unwrap_or_default();
+        let rest = Json::Object(rest.clone()).to_string();
+        text = format!("{{\"request_id\":{id},{}", &rest[1..]);
+    }
+    if switches.leeway(Leeway::RequestPretty) {
+        text = serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
+    }
+    if switches.broken(Fault::WritesTwice) {
+        text = format!("{text}\n{text}");
+    }
+    if switches.broken(Fault::OneProcess) && request.method() == "describe" {
+        let mut second = value.clone();
+        second["method"] = json!("validate_config");
+        second["config"] = json!({});
+        text = format!("{text}\n{second}\n");
+    }
+    text.into_bytes()
+}
+
+/// What a faulty host makes of an output; nothing where it is read as it should be.
+pub(super) fn read(
+    request: &Request,
+    output: &[u8],
+    rules: Rules,
+    switches: Switches,
+) -> Option<Result<Reply, Refused>> {
+    let honest = |bytes: &[u8]| check_response(request, bytes, rules);
+    let plain = honest(output);
+    let blocked = || Some(Ok(Reply::Invocation(vec![json!({ "type": "block" })])));
+    let Err(refused) = &plain else { return None };
+    let invoke = request.method() == "invoke";
+    if refused.error_code.is_some() {
+        return (switches.broken(Fault::ErrorIsSuccess) && invoke).then(|| Ok(Reply::Invocation(Vec::new())));
+    }
+    if switches.broken(Fault::InvalidIsBlock) && invoke {
+        return blocked();
+    }
+    let loose: Option<Json> =
+        serde_json::Deserializer::from_slice(output).into_iter::<Json>().filter_map(Result::ok).last();
+    let mut loose = loose?;
+    let mut bent = switches.broken(Fault::LastDocumentCounts) || switches.broken(Fault::DuplicatesRead);
+    for (fault, member) in [(Fault::IdUnchecked, "request_id"), (Fault::DigestUnchecked, "input_digest")] {
+        if switches.broken(fault) && loose.get(member).is_some() {
+            loose[member] = request.as_value()[member].clone();
+            bent = true;
+        }
+    }
+    if switches.broken(Fault::UnadmittedDropped)
+        && let Some(Json::Array(effects)) = loose.get_mut("effects")
+    {
+        effects.retain(|effect| request.allowed().any(|allowed| effect["type"] == allowed));
+        bent = true;
+    }
+    bent.then(|| honest(loose.to_string().as_bytes()))
+}
+
+/// Bends what is told of a step.
+pub(super) fn tell(row: &mut Json, switches: Switches) {
+    let code = row["error_code"].as_str().map(str::to_owned);
+    if let (true, Some(code)) = (switches.broken(Fault::CodeShown), &code) {
+        row["message"] = json!(format!("the provider reports {code}"));
+    }
+    let Json::Object(members) = row else { return };
+    for (fault, member, value) in
+        [(Fault::CodeReplaced, "error_code", "provider_error"), (Fault::ActionAlwaysReport, "action", "report")]
+    {
+        if let Some(told) = members.get_mut(member).filter(|_| switches.broken(fault)) {
+            *told = json!(value);
+        }
+    }
+    if switches.leeway(Leeway::TellsLittle) {
+        members.remove("message");
+    }
+}
+
+/// Whether what became of a step is a block by the policy: an effect of a success, never what is done about a failure.
+pub(super) fn blocks(row: &Json, switches: Switches) -> bool {
+    let effects = row["effects"].as_array();
+    let requested = effects.is_some_and(|effects| effects.iter().any(|effect| effect["type"] == "block"));
+    requested || (switches.broken(Fault::OnErrorIsBlock) && row["action"] == "block")
+}
