@@ -228,8 +228,7 @@ fn block(text: &Words) -> Markup {
 
 /// A difference line by line.
 fn lines(wanted: &Json, came: &Json) -> Markup {
-    let pretty = |json: &Json| serde_json::to_string_pretty(json).unwrap_or_default() + "\n";
-    let (wanted, came) = (pretty(wanted), pretty(came));
+    let (wanted, came) = (outline::pattern(wanted).en + "\n", outline::value(came) + "\n");
     let diff = similar::TextDiff::from_lines(&wanted, &came);
     let cut = |text: &str| clip(&safe(text.trim_end_matches('\n')), 400);
     html! {

@@ -16,6 +16,8 @@ pub mod html;
 mod html_broken;
 mod html_matrix;
 mod html_vector;
+pub mod journal;
+pub mod json;
 pub mod junit;
 pub mod key;
 pub mod markdown;

@@ -4,7 +4,7 @@
 //! another version is refused, never guessed at.
 
 use crate::error::ReportError;
-use crate::model::{FORMAT, Report};
+use crate::model::{FORMAT, Report, VectorRow};
 use cetp_vectors::json::{self, Limits};
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
@@ -25,6 +25,11 @@ pub fn report(text: &[u8]) -> Result<Report, ReportError> {
         _ => return Err(ReportError::form("report.json", "it has no format, so it is no report of this suite")),
     }
     shaped(json, "report.json")
+}
+
+/// Reads one result, a line of a journal.
+pub(crate) fn row(line: &[u8], what: &str) -> Result<VectorRow, ReportError> {
+    shaped(json::parse(line, LIMITS).map_err(|error| ReportError::form(what, error))?, what)
 }
 
 /// Reads a small JSON document strictly, into a type that refuses unknown members.

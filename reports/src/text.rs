@@ -9,7 +9,6 @@ use anstyle::{AnsiColor, Style};
 use cetp_vectors::judge::{Finding, Outcome};
 use cetp_vectors::ledger::{Ledger, Strength};
 use cetp_vectors::pattern::Mismatch;
-use serde_json::Value as Json;
 use std::fmt::Write;
 
 /// Columns that a text is wrapped to.
@@ -27,13 +26,19 @@ pub fn style(outcome: Outcome) -> Style {
     Style::new().fg_color(Some(colour.into())).bold()
 }
 
+/// Whether a character acts on a terminal, or is a directional or invisible mark. A line end is neither.
+pub fn acts(c: char) -> bool {
+    let control = c.is_control() && c != '\n';
+    control
+        || matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
 /// A text in which nothing acts on a terminal: controls and directional or invisible marks are spelled out.
 pub fn safe(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        let harmful = (c.is_control() && c != '\n')
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
-        if harmful {
+        if acts(c) {
             let _ = write!(out, "\\u{{{:x}}}", c as u32);
         } else {
             out.push(c);
@@ -95,13 +100,8 @@ pub fn difference(mismatch: &Mismatch) -> String {
     let mut out = String::new();
     let place = if mismatch.pointer.is_empty() { "the value".to_owned() } else { mismatch.pointer.clone() };
     let _ = writeln!(out, "    at {}", safe(&place));
-    let plain = outline::is_value(&mismatch.expected);
-    let wanted = if plain { json(&mismatch.expected) } else { outline::pattern(&mismatch.expected).en };
-    let came = match &mismatch.actual {
-        None => "(nothing)".to_owned(),
-        Some(value) if plain => json(value),
-        Some(value) => outline::value(value),
-    };
+    let wanted = outline::pattern(&mismatch.expected).en;
+    let came = mismatch.actual.as_ref().map_or_else(|| "(nothing)".to_owned(), outline::value);
     let (expected, actual) = (lines(&wanted), lines(&came));
     let _ = writeln!(out, "    - expected");
     let _ = writeln!(out, "    + received");
@@ -119,10 +119,6 @@ pub fn difference(mismatch: &Mismatch) -> String {
         let _ = writeln!(out, "    {sign} {}", safe(change.value().trim_end_matches('\n')));
     }
     out
-}
-
-fn json(value: &Json) -> String {
-    serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
 /// The beginning of a text. The judge has cut the value already; here the lines are.

@@ -5,7 +5,6 @@
 use crate::adapter::{Fault, FaultKind, Incoming, RpcError, Session, await_message};
 use crate::limits::Limits;
 use base64::{Engine, engine::general_purpose::STANDARD};
-use cetp_vectors::expr::sha256_hex;
 use cetp_vectors::ledger::Role;
 use cetp_vectors::machine::{Action, Answer, Breakdown, End, MEMORY, Machine, Message, Observer, Start};
 use cetp_vectors::model::Vector;
@@ -13,6 +12,7 @@ use cetp_vectors::protocol::check_result;
 use cetp_vectors::script::Response;
 use cetp_vectors::transcript::{self, Ended, Entry, Transcript};
 use serde_json::{Value as Json, json};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -110,11 +110,19 @@ struct Flight {
 
 #[derive(Default)]
 struct Reading {
+    /// What was read, while it is not more than [`MOST_CONTENT`].
     content: Vec<u8>,
+    /// All that was read.
+    digest: Sha256,
+    bytes: u64,
     reads: u64,
     eof: bool,
     limit_bytes: u64,
 }
+
+/// So much of a descriptor is kept, in bytes: above the largest result of the fixture. Of more only length and digest are
+/// told, so that a descriptor may be larger than the memory.
+const MOST_CONTENT: u64 = 64 << 20;
 
 /// A pause that runs.
 struct Pause {
@@ -251,10 +259,17 @@ impl Run<'_> {
             Ok(None) => {}
             Err(fault) => return self.broke_down(None, fault),
         }
-        let late = self.open.values().find(|flight| flight.deadline <= Instant::now()).map(|flight| flight.place);
-        if late.is_some() && self.fault.is_none() {
-            let fault = self.session.silence(self.setting.limits.verb());
-            self.broke_down(late, fault);
+        let late = self.open.values().find(|flight| flight.deadline <= Instant::now());
+        if let Some((place, begun)) = late.map(|flight| (flight.place, flight.begun))
+            && self.fault.is_none()
+        {
+            let (limit, whole) = (self.setting.limits.verb(), self.setting.limits.verb() * EXECUTION_LIMITS);
+            let fault = if begun.elapsed() < whole {
+                self.session.silence(limit)
+            } else {
+                Fault::new(FaultKind::Silent, format!("the target was still at work after {} s", whole.as_secs_f64()))
+            };
+            self.broke_down(Some(place), fault);
         }
     }
 
@@ -420,16 +435,25 @@ impl Reading {
         if bytes.is_empty() && !self.eof {
             return Err("fd.read brought nothing and no end of file".into());
         }
-        self.content.extend(bytes);
-        Ok(self.eof || self.content.len() as u64 >= self.limit_bytes)
+        self.bytes += bytes.len() as u64;
+        self.digest.update(&bytes);
+        if self.bytes <= MOST_CONTENT {
+            self.content.extend(bytes);
+        } else {
+            self.content = Vec::new();
+        }
+        Ok(self.eof || self.bytes >= self.limit_bytes)
     }
 
     fn result(self, error: Option<Json>) -> Json {
-        let Reading { content, reads, eof, .. } = self;
-        let mut result = json!({ "bytes": content.len(), "sha256": sha256_hex(&content), "eof": eof, "reads": reads });
-        match String::from_utf8(content) {
-            Ok(text) => result["text"] = json!(text),
-            Err(error) => result["base64"] = json!(STANDARD.encode(error.as_bytes())),
+        let Reading { content, digest, bytes, reads, eof, .. } = self;
+        let digest: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut result = json!({ "bytes": bytes, "sha256": digest, "eof": eof, "reads": reads });
+        if bytes <= MOST_CONTENT {
+            match String::from_utf8(content) {
+                Ok(text) => result["text"] = json!(text),
+                Err(error) => result["base64"] = json!(STANDARD.encode(error.as_bytes())),
+            }
         }
         if let Some(error) = error {
             result["error"] = error;

@@ -79,7 +79,8 @@ enum Notice {
     /// With its process id, which is also that of its process group.
     Started(i32),
     NotStarted(String),
-    Ended(Exit),
+    /// How it ended, and whether nothing of it is left: every descendant would be a child of the guard by now.
+    Ended(Exit, bool),
     Cleared,
 }
 
@@ -92,6 +93,8 @@ pub struct Guard {
     /// The process group of the program.
     group: Option<i32>,
     exit: Option<Exit>,
+    /// The program has ended and left nobody.
+    alone: bool,
 }
 
 /// How long the runner waits for its guard. A guard that takes longer was stopped or killed, and is replaced by force.
@@ -124,7 +127,7 @@ impl Guard {
             // Ctrl-C at a terminal is the runner's business: it says what ends.
             .process_group(0)
             .spawn()?;
-        Ok(Guard { socket, process, mark, group: None, exit: None })
+        Ok(Guard { socket, process, mark, group: None, exit: None, alone: false })
     }
 
     /// Starts a program with its three standard descriptors. There must be none running.
@@ -132,7 +135,7 @@ impl Guard {
     /// # Errors
     /// The program could not be started, or the guard is gone.
     pub fn start(&mut self, program: &Program, descriptors: [OwnedFd; 3]) -> io::Result<()> {
-        self.exit = None;
+        (self.exit, self.alone) = (None, false);
         let mut program = program.clone();
         program.environment.push((MARK.to_owned(), self.mark.clone()));
         let [stdin, stdout, stderr] = &descriptors;
@@ -164,9 +167,9 @@ impl Guard {
     /// The guard is gone.
     pub fn exit(&mut self, limit: Duration) -> io::Result<Option<Exit>> {
         if self.exit.is_none()
-            && let Some(Notice::Ended(exit)) = self.notice(limit)?
+            && let Some(Notice::Ended(exit, alone)) = self.notice(limit)?
         {
-            self.exit = Some(exit);
+            (self.exit, self.alone) = (Some(exit), alone);
         }
         Ok(self.exit)
     }
@@ -179,7 +182,8 @@ impl Guard {
 
     /// Kills the program and every descendant, and returns when none is left.
     pub fn clear(&mut self) {
-        if self.ask_to_clear().is_err() {
+        // The usual end needs no question.
+        if !self.alone && self.ask_to_clear().is_err() {
             self.sweep();
         }
         self.group = None;
@@ -190,7 +194,7 @@ impl Guard {
         loop {
             match self.notice(PATIENCE)? {
                 Some(Notice::Cleared) => return Ok(()),
-                Some(Notice::Ended(exit)) => self.exit = Some(exit),
+                Some(Notice::Ended(exit, _)) => self.exit = Some(exit),
                 Some(_) => return Err(io::Error::other("the guard answered out of turn")),
                 None => return Err(io::Error::other("the guard does not answer")),
             }
@@ -283,7 +287,7 @@ pub fn serve() -> io::Result<()> {
             Ok(Event::Exit) => {
                 let (mut ended, _) = child.take().expect("it had ended");
                 let exit = ended.wait()?.into();
-                if let Err(error) = send(&socket, &Notice::Ended(exit), &[]) {
+                if let Err(error) = send(&socket, &Notice::Ended(exit, no_child_is_left()), &[]) {
                     break Err(error);
                 }
             }

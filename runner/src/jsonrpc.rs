@@ -18,6 +18,8 @@ pub struct Conversation {
     /// So many bytes of `unread` are known to hold no line end.
     scanned: usize,
     output_bytes: u64,
+    /// Bytes of messages that a transcript keeps whole.
+    kept_bytes: u64,
     requests: u64,
     /// Requests without an answer: their number and verb.
     waiting: BTreeMap<u64, String>,
@@ -35,6 +37,7 @@ impl Conversation {
             unread: Vec::new(),
             scanned: 0,
             output_bytes: 0,
+            kept_bytes: 0,
             requests: 0,
             waiting: BTreeMap::new(),
             asked: Vec::new(),
@@ -129,6 +132,7 @@ impl Conversation {
     /// The limits for one vector begin anew.
     pub fn begin_anew(&mut self) {
         self.output_bytes = 0;
+        self.kept_bytes = 0;
         self.requests = 0;
     }
 
@@ -147,6 +151,16 @@ impl Conversation {
                 Err(Fault::new(FaultKind::Garbage, message))
             }
         }
+    }
+
+    fn keep(&mut self, line: &[u8]) -> Result<(), Fault> {
+        self.kept_bytes += line.len() as u64;
+        let most = self.limits.kept_bytes;
+        if self.kept_bytes > most {
+            let message = format!("the messages of the target in one vector are longer than {most} bytes");
+            return Err(Fault::new(FaultKind::Flood, message));
+        }
+        Ok(())
     }
 
     fn take_line(&mut self) -> Result<Option<Vec<u8>>, Fault> {
@@ -176,6 +190,7 @@ impl Conversation {
         let limits = json::Limits {
             max_bytes: self.limits.line_bytes,
             max_level: self.limits.nesting,
+            max_values: self.limits.values,
             numbers: Numbers::Saturating,
             lenient: false,
         };
@@ -202,6 +217,7 @@ impl Conversation {
             }
             let id = o.remove("id").filter(|id| id.is_string() || id.is_number());
             let Some(id) = id else { return Err(garbage("a request without an id".into())) };
+            self.keep(line)?;
             if self.asked.iter().any(|(asked, _)| *asked == id) {
                 return Err(garbage(format!("a second request with the id {id}")));
             }
@@ -214,6 +230,10 @@ impl Conversation {
         let Some(verb) = self.waiting.remove(&id) else {
             return Err(garbage(format!("an answer to {id}, which is no open request")));
         };
+        // What is read of a descriptor is put together by whoever reads, and has its own limit.
+        if verb != "fd.read" {
+            self.keep(line)?;
+        }
         let result = match (o.remove("result"), o.remove("error")) {
             (Some(result), None) => Ok(result),
             (None, Some(error)) => {

@@ -1,4 +1,15 @@
-//! TODO
+//! Drives implementations through vectors.
+//!
+//! Begin with [`engine::Run`], which runs many vectors on several sessions, and [`execute::execute`], which runs one. A target
+//! is reached by an [`adapter::Adapter`]: [`stdio`] for programs, [`inprocess`] for values, [`spawn`] for programs that are
+//! started once a question. [`guard`] ends what a target leaves behind, [`limits`] holds every limit. [`harness`] runs the
+//! suite inside of others' `cargo test`.
+
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "the runner needs Linux: elsewhere nothing makes sure that every process of a target is ended (docs/robustness.md)"
+);
+
 pub mod adapter;
 pub mod adb;
 pub mod check;

@@ -20,12 +20,21 @@ pub struct Limits {
     pub line_bytes: usize,
     /// The deepest nesting of a message; fixed by the target protocol.
     pub nesting: usize,
+    /// The most values in a message, all levels together: above what a Bundle can hold that passes through Binder. A line
+    /// of small values takes dozens of times its length in memory.
+    pub values: usize,
     /// All lines of one vector together, in bytes: above what the largest vector needs (16 MiB read in small pieces).
     pub output_bytes: u64,
+    /// All messages of one vector together, but for what is read of descriptors, in bytes: a transcript keeps them, and the
+    /// judge looks at them in several forms. Twice what the largest vector needs.
+    pub kept_bytes: u64,
     /// All that is written to stderr in one vector, in bytes. Only the last [`Limits::stderr_kept`] are kept.
     pub stderr_bytes: u64,
     /// How much of stderr is kept, in bytes.
     pub stderr_kept: usize,
+    /// Bytes that are sent to the target and that it has not read, at most: above the parallel calls with the largest
+    /// arguments that a vector makes. A consumer that asks on and on and never reads an answer meets it.
+    pub unread_bytes: usize,
     /// Requests of the target to the runner in one vector: far above what any vector allows a consumer.
     pub requests: u64,
 }
@@ -39,9 +48,12 @@ impl Default for Limits {
             end_ms: 500,
             line_bytes: 8 << 20,
             nesting: 10_000,
+            values: 250_000,
             output_bytes: 512 << 20,
+            kept_bytes: 16 << 20,
             stderr_bytes: 64 << 20,
             stderr_kept: 16 << 10,
+            unread_bytes: 32 << 20,
             requests: 100_000,
         }
     }

@@ -175,6 +175,10 @@ fn complete(call: &Json, event: &str, replaces: bool, good_config: Option<&Json>
         full["config"] = json!({});
         full["config"] = config.clone();
     }
+    // So is a result: it is not a part of another one.
+    if call.pointer("/event/tool/result").is_some() {
+        full["event"]["tool"]["result"] = Json::Null;
+    }
     let mut rest = members.clone();
     rest.remove("config");
     aw::merge(&mut full, &Json::Object(rest));
@@ -242,13 +246,15 @@ mod tests {
     #[test]
     fn calls_are_completed() {
         let json = json!({"good_config": {"a": 1}, "blocks": {"operation": "check", "event": {"tool": {"native_name": "X"}}},
-            "fails": {"operation": "check", "config_json": "{\"b\":null}"}});
+            "fails": {"operation": "check", "config_json": "{\"b\":null}"},
+            "after": {"operation": "check", "event": {"tool": {"result": {"a": 1}}}}});
         let profile = Profile::from_json(Role::Provider, &json).unwrap();
         let blocks = &profile.entries["blocks"];
         assert_eq!(blocks["event"]["tool"]["native_name"], "X");
         assert_eq!(blocks["event"]["tool"]["result"], Json::Null);
         assert_eq!(blocks["config"], json!({"a": 1}));
         assert_eq!(profile.entries["fails"]["config"], json!({"b": null}));
+        assert_eq!(profile.entries["after"]["event"]["tool"]["result"], json!({"a": 1}));
         let mut request = json!({});
         aw::merge(&mut request, blocks);
         let request = aw::request(&json!({"method": "invoke", "from": request}), "r").unwrap();

@@ -59,6 +59,8 @@ impl Adapter for StdioAdapter {
             conversation: Conversation::new(self.limits.clone(), self.checker.clone()),
             limits: self.limits.clone(),
             unwritten: Vec::new(),
+            written: 0,
+            deaf_since: None,
             stderr_tail: VecDeque::new(),
             stderr_bytes: 0,
             exited: false,
@@ -77,8 +79,11 @@ struct StdioSession {
     stderr: Option<OwnedFd>,
     limits: Limits,
     conversation: Conversation,
-    /// Bytes that the pipe to the target did not take yet.
+    /// Lines to the target that are not wholly written yet, and how much of them the pipe has taken.
     unwritten: Vec<u8>,
+    written: usize,
+    /// Since when it is known that it reads no more.
+    deaf_since: Option<Instant>,
     stderr_tail: VecDeque<u8>,
     stderr_bytes: u64,
     /// The program has ended; what is still in its pipes is read.
@@ -110,7 +115,10 @@ impl Session for StdioSession {
                 }
                 continue;
             }
-            if !self.pump(until)? {
+            if self.deaf_since.is_some() && Instant::now() >= self.deadline(until) {
+                return Err(self.died());
+            }
+            if !self.pump(self.deadline(until))? && Instant::now() >= until {
                 return Ok(None);
             }
         }
@@ -165,32 +173,54 @@ impl Session for StdioSession {
 
 impl StdioSession {
     fn write(&mut self, line: &[u8]) -> Result<(), Fault> {
+        if self.stdin.is_none() {
+            // That it is known to be deaf is told when what it wrote before has been read.
+            return Ok(());
+        }
         self.unwritten.extend_from_slice(line);
-        self.flush()
+        self.flush()?;
+        let waiting = self.unwritten.len() - self.written;
+        if waiting > self.limits.unread_bytes {
+            return Err(Fault::new(FaultKind::Flood, format!("the target leaves {waiting} bytes unread")));
+        }
+        Ok(())
     }
 
     /// Writes as much as the pipe takes.
     fn flush(&mut self) -> Result<(), Fault> {
-        while !self.unwritten.is_empty() {
-            let Some(stdin) = &self.stdin else { return Err(self.died()) };
-            match rustix::io::write(stdin, &self.unwritten) {
-                Ok(n) => {
-                    self.unwritten.drain(..n);
+        while self.written < self.unwritten.len() {
+            let Some(stdin) = &self.stdin else { break };
+            match rustix::io::write(stdin, &self.unwritten[self.written..]) {
+                Ok(n) => self.written += n,
+                Err(Errno::AGAIN) => {
+                    // Moved together rarely, as moving costs as much as writing.
+                    if self.written > self.unwritten.len() / 2 {
+                        self.unwritten.drain(..self.written);
+                        self.written = 0;
+                    }
+                    return Ok(());
                 }
-                Err(Errno::AGAIN) => break,
                 Err(Errno::INTR) => {}
                 Err(_) => {
                     // It does not read any more; what it wrote before may still explain why.
                     self.stdin = None;
-                    self.unwritten.clear();
+                    self.deaf_since = Some(Instant::now());
                     if self.stdout.is_none() {
                         return Err(self.died());
                     }
-                    break;
                 }
             }
         }
+        self.unwritten.clear();
+        self.written = 0;
         Ok(())
+    }
+
+    /// When waiting is over. One that reads no more cannot answer what it was asked last; its end, or what it had written
+    /// before, may still come.
+    fn deadline(&self, until: Instant) -> Instant {
+        let grace = Duration::from_millis(self.limits.end_ms);
+        self.deaf_since.map_or(until, |since| until.min(since + grace))
     }
 
     /// Waits until a pipe is ready and serves it. False when the time is over.
@@ -205,7 +235,7 @@ impl StdioSession {
             fds.extend(guard.iter().map(|fd| (3, PollFd::new(fd, PollFlags::IN))));
             let stdout = self.stdout.as_ref().map(|fd| fd.as_fd());
             let stderr = self.stderr.as_ref().map(|fd| fd.as_fd());
-            let stdin = self.stdin.as_ref().filter(|_| !self.unwritten.is_empty()).map(|fd| fd.as_fd());
+            let stdin = self.stdin.as_ref().filter(|_| self.written < self.unwritten.len()).map(|fd| fd.as_fd());
             fds.extend(stdout.iter().map(|fd| (0, PollFd::new(fd, PollFlags::IN))));
             fds.extend(stderr.iter().map(|fd| (1, PollFd::new(fd, PollFlags::IN))));
             fds.extend(stdin.iter().map(|fd| (2, PollFd::new(fd, PollFlags::OUT))));
@@ -281,7 +311,9 @@ impl StdioSession {
         let grace = Duration::from_millis(self.limits.end_ms);
         let how = match self.guard.exit(grace) {
             Ok(Some(exit)) => format!("the target ended ({exit})"),
-            _ => "the target closed its output".into(),
+            Err(_) => "the process that guards the target was killed".into(),
+            _ if self.stdout.is_none() => "the target closed its output".into(),
+            _ => "the target closed its input".into(),
         };
         Fault::new(FaultKind::Died, how + &self.conversation.rest())
     }

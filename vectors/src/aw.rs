@@ -45,7 +45,8 @@ pub fn read(bytes: &[u8]) -> Result<Json, &'static str> {
 
 fn layer(error: &JsonError) -> &'static str {
     match error.fault {
-        Fault::TooLong => "size",
+        // A message of the allowed size cannot hold too many values.
+        Fault::TooLong | Fault::TooMany => "size",
         Fault::Encoding => "encoding",
         Fault::Syntax(_) => "syntax",
         Fault::TooDeep => "depth",

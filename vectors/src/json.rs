@@ -26,6 +26,8 @@ pub struct Limits {
     pub max_bytes: usize,
     /// The deepest level at which a value may lie; the root is level 0. `[[1]]` has a value at level 2.
     pub max_level: usize,
+    /// How many values the document may hold, all levels together: small values take dozens of times their text in memory.
+    pub max_values: usize,
     /// How numbers are read.
     pub numbers: Numbers,
     /// Whether a duplicate member (the last one counts) and half of a surrogate pair (read as U+FFFD) are let pass:
@@ -36,16 +38,21 @@ pub struct Limits {
 impl Limits {
     /// For text inside a Bundle, a vector or a report: 64 MiB (above the fixture's largest result), nesting as on the
     /// wire of the target protocol.
-    pub const TEXT: Limits =
-        Limits { max_bytes: 128 << 20, max_level: 10_000, numbers: Numbers::Saturating, lenient: false };
+    pub const TEXT: Limits = Limits {
+        max_bytes: 128 << 20,
+        max_level: 10_000,
+        max_values: usize::MAX,
+        numbers: Numbers::Saturating,
+        lenient: false,
+    };
 
     /// For JSON text that an implementation put into a Bundle: what the grammar allows is read, as no sentence of the
-    /// specification forbids it.
-    pub const DATA: Limits = Limits { lenient: true, ..Limits::TEXT };
+    /// specification forbids it. The number of values is far above what any vector leads to.
+    pub const DATA: Limits = Limits { max_values: 1_000_000, lenient: true, ..Limits::TEXT };
 
     /// For one message of `aw-provider/v1alpha1`: 1 MiB, level 32, exact numbers.
     pub const AW_MESSAGE: Limits =
-        Limits { max_bytes: 1 << 20, max_level: 32, numbers: Numbers::Exact, lenient: false };
+        Limits { max_bytes: 1 << 20, max_level: 32, max_values: usize::MAX, numbers: Numbers::Exact, lenient: false };
 }
 
 /// Why a text was refused.
@@ -59,6 +66,8 @@ pub enum Fault {
     Syntax(&'static str),
     /// A value lies deeper than [`Limits::max_level`].
     TooDeep,
+    /// More values than [`Limits::max_values`].
+    TooMany,
     /// A member name occurs twice in one object.
     DuplicateMember(String),
     /// A number breaks [`Numbers::Exact`].
@@ -85,6 +94,7 @@ impl fmt::Display for JsonError {
             Fault::Encoding => write!(f, "the text is not UTF-8 without a byte order mark")?,
             Fault::Syntax(what) => write!(f, "not JSON: {what}")?,
             Fault::TooDeep => write!(f, "nested too deeply")?,
+            Fault::TooMany => write!(f, "more values than allowed")?,
             Fault::DuplicateMember(name) => write!(f, "the member {name:?} occurs twice")?,
             Fault::Number(token) => write!(f, "the number {token} is out of range")?,
             Fault::LoneSurrogate => write!(f, "an escape names half of a surrogate pair")?,
@@ -113,7 +123,7 @@ pub fn parse(text: &[u8], limits: Limits) -> Result<Value, JsonError> {
     if text.starts_with('\u{feff}') {
         return Err(JsonError { fault: Fault::Encoding, offset: 0, pointer: String::new() });
     }
-    Reader { text, at: 0, limits, open: Vec::new() }.document()
+    Reader { text, at: 0, limits, values: 0, open: Vec::new() }.document()
 }
 
 /// [`parse`] with [`Limits::TEXT`].
@@ -138,6 +148,7 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     limits: Limits,
+    values: usize,
     open: Vec<Open>,
 }
 
@@ -149,6 +160,10 @@ impl Reader<'_> {
             if self.open.len() > self.limits.max_level {
                 return Err(self.error(Fault::TooDeep));
             }
+            if self.values == self.limits.max_values {
+                return Err(self.error(Fault::TooMany));
+            }
+            self.values += 1;
             let mut value = match self.peek() {
                 Some(b'[') => {
                     self.at += 1;

@@ -229,7 +229,7 @@ const MOST_MISMATCHES: usize = 20;
 
 /// How many more requests a consumer may send in a step in which one has broken a rule, so that the step's own expectations
 /// are judged as well: they often say better what went wrong. One that never comes to an end is cut here.
-const MOST_AFTER_A_FAIL: usize = 200;
+const MOST_AFTER_A_FAIL: usize = 1_000;
 
 impl<'v> Judge<'v> {
     /// A judge who has seen nothing yet.

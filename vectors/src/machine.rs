@@ -11,7 +11,7 @@ use crate::fixture;
 use crate::json::{Limits, parse};
 use crate::model::{Args, Assertion, Call, Kind, Parallel, Rounds, Spawn, Step, Vector};
 use crate::pattern::Match;
-use crate::script::{Played, Response, Script};
+use crate::script::{Flight, Played, Response, Script};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use std::borrow::Cow;
@@ -164,8 +164,8 @@ pub struct Machine<'v> {
     pending: VecDeque<Action>,
     /// Answers that wait for the answer to a `consumer.cancel` or for the end of a pause, by its place.
     withheld: BTreeMap<String, (u64, Response)>,
-    /// Requests that are not answered yet, with the provider that was asked.
-    asked: BTreeMap<u64, String>,
+    /// Requests that are not answered yet.
+    asked: BTreeMap<u64, Flight>,
     /// Requests of the target so far.
     requests: u64,
     end: Option<End>,
@@ -262,7 +262,7 @@ impl Core<'_> {
             "fixture" => Some(Cow::Borrowed(fixture::tools())),
             "schemas" => Some(Cow::Borrowed(crate::aw::schemas())),
             "values" => Some(Cow::Borrowed(self.vector.values.as_ref())),
-            "calls" => Some(Cow::Owned(self.script.as_ref()?.calls())),
+            "calls" => Some(Cow::Borrowed(self.script.as_ref()?.calls())),
             "fds" => Some(Cow::Owned(self.script.as_ref()?.fds())),
             _ => None,
         }
@@ -348,8 +348,8 @@ impl<'v> Machine<'v> {
         }
         while let Some(action) = self.pending.pop_front() {
             if let Action::Answer { number, .. } = &action {
-                if let (Some(provider), Some(script)) = (self.asked.remove(number), &mut self.core.script) {
-                    script.answered(&provider);
+                if let (Some(flight), Some(script)) = (self.asked.remove(number), &mut self.core.script) {
+                    script.answered(&flight);
                 }
                 return action;
             }
@@ -443,7 +443,7 @@ impl<'v> Machine<'v> {
         match played {
             Ok(played) => {
                 self.core.now_ms = self.core.now_ms.max(played.now_ms);
-                self.asked.extend(played.provider.clone().map(|provider| (number, provider)));
+                self.asked.extend(played.flight.clone().map(|flight| (number, flight)));
                 self.respond(number, &during, task, played);
             }
             Err(error) => {

@@ -10,7 +10,7 @@
 //! [`Match::Wrong`]. Nothing is passed or failed by either.
 
 use crate::expr::{self, ExprError, Scope};
-use crate::json::{Limits, parse, pointer_token};
+use crate::json::{Fault, Limits, parse, pointer_token};
 use crate::schema::{self, Checked};
 use serde_json::{Map, Value as Json, json};
 use std::cell::RefCell;
@@ -334,6 +334,7 @@ impl Matcher<'_> {
             },
             "$json" => match actual.as_str().map(|text| parse(text.as_bytes(), Limits::DATA)) {
                 Some(Ok(inner)) => self.matches(argument, Some(&inner), &format!("{at}#")),
+                Some(Err(error)) if error.fault == Fault::TooMany => Match::Unknown(format!("{at}: {error}")),
                 Some(Err(error)) => no(&json!(format!("JSON text ({error})")), value, at),
                 None => holds(false),
             },

@@ -57,13 +57,16 @@ pub struct Played {
     pub cancel: bool,
     /// The answer is to be withheld for so much real time, in milliseconds.
     pub hold_ms: Option<u64>,
-    /// The provider that answers, where one does; [`Script::answered`] is told of it when the answer goes out.
-    pub provider: Option<String>,
+    /// What is in flight until the answer goes out, when [`Script::answered`] is told of it: a provider and a session.
+    pub flight: Option<Flight>,
 }
+
+/// A provider, and the session token of a request to it; the limit of calls in flight is one of a session (§2.2).
+pub type Flight = (String, Option<String>);
 
 impl Played {
     fn new(response: Response, now_ms: i64) -> Played {
-        Played { response, now_ms, cancel: false, hold_ms: None, provider: None }
+        Played { response, now_ms, cancel: false, hold_ms: None, flight: None }
     }
 }
 
@@ -81,10 +84,10 @@ pub struct Script<'v> {
     /// Requests so far in the step that is open, by provider and method.
     step_counts: BTreeMap<(String, String), u64>,
     step: String,
-    /// Requests that are not answered yet, by provider.
-    in_flight: BTreeMap<String, u64>,
-    /// Every request but those about descriptors.
-    calls: Vec<Json>,
+    /// Requests that are not answered yet.
+    in_flight: BTreeMap<Flight, u64>,
+    /// Every request but those about descriptors, as `${calls}` shows them.
+    calls: Json,
     descriptors: Vec<Open<'v>>,
     /// Replies to negotiate, to find the session of a token; each with its `provider` and what was `offered`.
     sessions: Vec<Json>,
@@ -127,7 +130,7 @@ impl<'v> Script<'v> {
             step_counts: BTreeMap::new(),
             step: String::new(),
             in_flight: BTreeMap::new(),
-            calls: Vec::new(),
+            calls: GROUPS.iter().map(|group| ((*group).to_owned(), json!([]))).collect::<Map<_, _>>().into(),
             descriptors: Vec::new(),
             sessions: Vec::new(),
             intents: BTreeMap::new(),
@@ -155,7 +158,7 @@ impl<'v> Script<'v> {
                 let ms = params["ms"].as_f64().unwrap_or(0.0).clamp(0.0, 9e15);
                 #[allow(clippy::cast_possible_truncation, reason = "clamped to what is exact")]
                 let now_ms = now_ms.saturating_add(ms.ceil() as i64).min(LATEST_MS);
-                self.calls.push(json!({ "verb": verb, "ms": params["ms"], "now_ms": now_ms, "during": during }));
+                self.note(json!({ "verb": verb, "ms": params["ms"], "now_ms": now_ms, "during": during }));
                 Ok(Played::new(Response::Result(json!({ "now_ms": now_ms })), now_ms))
             }
             "fd.read" => Ok(self.read(params, now_ms)),
@@ -165,24 +168,29 @@ impl<'v> Script<'v> {
     }
 
     /// What `${calls}` is: every request so far, by method, and `all`.
-    pub fn calls(&self) -> Json {
-        let mut groups: Map<String, Json> = Map::new();
-        for group in GROUPS {
-            groups.insert(group.into(), json!([]));
-        }
-        for call in &self.calls {
-            let name = match call["verb"].as_str() {
-                Some("clock.sleep") => "sleep",
-                Some("ui.launch") => "launch",
-                _ => call["method"].as_str().filter(|m| GROUPS.contains(m)).unwrap_or("other"),
-            };
-            for group in [name, "all"] {
-                if let Some(Json::Array(list)) = groups.get_mut(group) {
-                    list.push(call.clone());
-                }
+    pub fn calls(&self) -> &Json {
+        &self.calls
+    }
+
+    /// How many there were.
+    fn count_of_calls(&self) -> usize {
+        self.calls["all"].as_array().map_or(0, Vec::len)
+    }
+
+    /// Writes a request down.
+    fn note(&mut self, call: Json) {
+        let name = match call["verb"].as_str() {
+            Some("clock.sleep") => "sleep",
+            Some("ui.launch") => "launch",
+            _ => call["method"].as_str().filter(|m| GROUPS.contains(m)).unwrap_or("other"),
+        };
+        // Nobody asks for a method `all`; a request that says so is among the others.
+        let group = if name == "all" { "other" } else { name }.to_owned();
+        for (group, call) in [(group.as_str(), call.clone()), ("all", call)] {
+            if let Some(Json::Array(list)) = self.calls.get_mut(group) {
+                list.push(call);
             }
         }
-        Json::Object(groups)
     }
 
     /// What `${fds}` is: every descriptor that was handed out.
@@ -213,23 +221,24 @@ impl<'v> Script<'v> {
         note["verb"] = json!("provider.call");
         note["now_ms"] = json!(now_ms);
         note["during"] = json!(during);
-        note["n"] = json!(self.calls.len());
+        note["n"] = json!(self.count_of_calls());
         let Some((name, provider)) = found else {
             note["provider"] = Json::Null;
-            self.calls.push(note);
+            self.note(note);
             let class = "java.lang.IllegalArgumentException";
             let result = json!({ "exception": { "class": class, "message": "Unknown authority" } });
             return Ok(Played::new(Response::Result(result), now_ms));
         };
         self.count(name, &method, during);
-        let in_flight = self.in_flight.entry(name.clone()).or_default();
+        let flight = (name.clone(), request["extras"]["session_token"].as_str().map(str::to_owned));
+        let in_flight = self.in_flight.entry(flight.clone()).or_default();
         *in_flight += 1;
         note["provider"] = json!(name);
         note["declares"] = json!(provider.declares);
         note["in_flight"] = json!(*in_flight);
         note["negotiated"] = json!(self.counts[name].get("negotiate").copied().unwrap_or(0));
         note["in_step"] = json!(self.step_counts[&(name.clone(), method.clone())]);
-        self.calls.push(note);
+        self.note(note);
         let offered = request["extras"]["consumer_capabilities"].as_str().map(str::to_owned);
         let mut own = BTreeMap::from([("request", request)]);
         own.extend(session.map(|session| ("session", session)));
@@ -243,7 +252,7 @@ impl<'v> Script<'v> {
             }
             self.sessions.push(session);
         }
-        played.provider = Some(name.clone());
+        played.flight = Some(flight);
         Ok(played)
     }
 
@@ -256,9 +265,9 @@ impl<'v> Script<'v> {
         *self.counts.entry(provider.to_owned()).or_default().entry(method.to_owned()).or_default() += 1;
     }
 
-    /// An answer of a provider goes out.
-    pub fn answered(&mut self, provider: &str) {
-        if let Some(n) = self.in_flight.get_mut(provider) {
+    /// The answer to a request goes out.
+    pub fn answered(&mut self, flight: &Flight) {
+        if let Some(n) = self.in_flight.get_mut(flight) {
             *n = n.saturating_sub(1);
         }
     }
@@ -273,7 +282,8 @@ impl<'v> Script<'v> {
 
     fn launch(&mut self, params: &Json, now_ms: i64, during: &str, scope: &dyn Scope) -> Result<Played, ExprError> {
         let id = params["pending_intent"].clone();
-        self.calls.push(json!({ "verb": "ui.launch", "pending_intent": id, "now_ms": now_ms, "during": during, "n": self.calls.len() }));
+        let n = self.count_of_calls();
+        self.note(json!({ "verb": "ui.launch", "pending_intent": id, "now_ms": now_ms, "during": during, "n": n }));
         let creator = id.as_str().and_then(|id| self.intents.get(id));
         let creator = creator.and_then(|name| self.vector.providers.get_key_value(name));
         if let Some((name, provider)) = creator {
@@ -296,7 +306,7 @@ impl<'v> Script<'v> {
     ) -> Result<Played, ExprError> {
         let counts = &self.counts[name];
         let count = counts[method];
-        own.insert("call", json!({ "n": count, "total": self.calls.len(), "counts": counts }));
+        own.insert("call", json!({ "n": count, "total": self.count_of_calls(), "counts": counts }));
         own.insert("provider", json!({ "package": provider.package, "authority": provider.authority, "name": name }));
         let request = Request { below, own };
         let mut changes: Vec<&Reply> = Vec::new();
@@ -465,7 +475,7 @@ impl<'v> Script<'v> {
 
     /// The reply to negotiate that gave the token of the last call, for rules about sessions.
     pub fn last_request(&self) -> Option<(Json, Option<Json>)> {
-        let call = self.calls.last()?;
+        let call = self.calls["all"].as_array()?.last()?;
         let session = self.session_of(call["provider"].as_str().unwrap_or_default(), &call["extras"]["session_token"]);
         Some((call.clone(), session.cloned()))
     }

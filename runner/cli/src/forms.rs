@@ -74,7 +74,7 @@ impl Forms {
 }
 
 fn pretty(json: &serde_json::Value) -> Result<String, ReportError> {
-    serde_json::to_string_pretty(json).map_err(|error| ReportError::Render { form: "CTRF", message: error.to_string() })
+    cetp_reports::json::pretty(json).map_err(|error| ReportError::Render { form: "CTRF", message: error.to_string() })
 }
 
 /// Writes a text; a half-written one never lies there. `-` is standard output.

@@ -4,11 +4,14 @@
 mod android;
 pub mod builtin;
 pub mod builtin_aw;
+mod characters;
 mod exit;
 mod explain;
 mod forms;
+mod journal;
 mod keygen;
 mod list;
+mod matrix;
 pub mod mutants;
 mod outcome;
 mod printer;

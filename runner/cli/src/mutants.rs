@@ -5,7 +5,9 @@
 
 use crate::VectorsArg;
 use crate::builtin;
+use crate::characters::CHARACTERS;
 use crate::exit::{Exit, Stop};
+use crate::matrix;
 use cetp_reference::registry::{Info, Registry};
 use cetp_reference::{aw, consumer, switches};
 use cetp_reports::text;
@@ -16,7 +18,6 @@ use cetp_vectors::ledger::Role;
 use cetp_vectors::load::{Catalogue, SUITES};
 use cetp_vectors::model::{Stack, Vector};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -32,7 +33,7 @@ pub struct MutantsArgs {
     /// Only this side
     #[arg(long, value_name = "ROLE", value_parser = ["provider", "consumer", "host", "admission"])]
     role: Option<String>,
-    /// Run every vector against every fault, not only up to the first that kills it
+    /// Run every vector that is about a fault's requirement against it, not only up to the first that kills it
     #[arg(long)]
     full: bool,
     /// Only the faults
@@ -47,7 +48,7 @@ pub struct MutantsArgs {
     /// Decides the combinations, UUIDs and schedules
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Write the matrix fault × requirement × killing vectors as Markdown
+    /// Write the matrix fault × requirement × killing vectors as Markdown, between the marks of a file that has them
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     #[command(flatten)]
@@ -59,6 +60,8 @@ struct Work {
     role: Role,
     infos: Vec<Info>,
     fault: bool,
+    /// What the leeways make together, where they are a character.
+    character: Option<&'static str>,
 }
 
 impl Work {
@@ -68,19 +71,19 @@ impl Work {
 }
 
 /// What became of one fault or set of leeways.
-struct Mutant {
+pub(crate) struct Mutant {
     /// The side that it plays.
-    role: Role,
+    pub(crate) role: Role,
     /// Whether it is a fault.
-    fault: bool,
-    /// Names of its switches.
-    name: String,
+    pub(crate) fault: bool,
+    /// Names of its switches, or its character.
+    pub(crate) name: String,
     /// What the registry says of it.
-    infos: Vec<Info>,
+    pub(crate) infos: Vec<Info>,
     /// Whether it is as wanted.
-    good: bool,
+    pub(crate) good: bool,
     /// Vectors that killed it rightly; for leeways none.
-    killers: Vec<String>,
+    pub(crate) killers: Vec<String>,
     /// Vectors that fell short otherwise, with the reason.
     others: Vec<String>,
 }
@@ -103,7 +106,7 @@ pub fn mutants(args: &MutantsArgs) -> Result<Exit, Stop> {
             Role::Consumer => (infos::<consumer::switches::Fault>(), infos::<consumer::switches::Leeway>()),
             _ => (infos::<switches::Fault>(), infos::<switches::Leeway>()),
         };
-        let alone = |info: &Info, fault| Work { role, infos: vec![*info], fault };
+        let alone = |info: &Info, fault| Work { role, infos: vec![*info], fault, character: None };
         if !args.leeways {
             work.extend(faults.iter().filter(|info| chosen(info)).map(|info| alone(info, true)));
         }
@@ -113,7 +116,11 @@ pub fn mutants(args: &MutantsArgs) -> Result<Exit, Stop> {
                 let three = |n| combination(&leeways, args.seed.wrapping_add(n));
                 // A scenario of a host takes its time, and there is little that could get into each other's way.
                 let combinations = if role == Role::Host { args.combinations.min(3) } else { args.combinations };
-                work.extend((0..combinations).map(|n| Work { role, infos: three(n), fault: false }));
+                let together = |n| Work { role, infos: three(n), fault: false, character: None };
+                work.extend((0..combinations).map(together));
+            }
+            if role == Role::Provider && !is_aw {
+                work.extend(characters(&leeways, args.filter.as_deref()));
             }
         }
     }
@@ -137,7 +144,8 @@ pub fn mutants(args: &MutantsArgs) -> Result<Exit, Stop> {
         results.len() - faults
     );
     if let Some(file) = &args.markdown {
-        let text = markdown(&results, &catalogue, &args.suite);
+        let matrix = matrix::markdown(&results, &catalogue, &args.suite);
+        let text = matrix::placed(std::fs::read_to_string(file).ok(), &matrix);
         std::fs::write(file, text).map_err(|error| Stop::usage(format!("{}: {error}", file.display())))?;
     }
     Ok(if survivors == 0 { Exit::Good } else { Exit::FallsShort })
@@ -155,6 +163,21 @@ fn of_side<S: Registry>(role: Role) -> Vec<Info> {
         _ => "AW1-P-",
     };
     infos::<S>().into_iter().filter(|info| info.rests_on.starts_with(prefix)).collect()
+}
+
+/// The characters that a filter selects, by their own name or that of a leeway of theirs.
+fn characters(leeways: &[Info], filter: Option<&str>) -> Vec<Work> {
+    let chosen = |(character, names): &&(&str, &[&str])| {
+        filter.is_none_or(|text| character.contains(text) || names.iter().any(|name| name.contains(text)))
+    };
+    let find = |name: &&str| *leeways.iter().find(|info| info.name == *name).expect("a leeway of the registry");
+    let work = |(character, names): &(&'static str, &[&str])| Work {
+        role: Role::Provider,
+        infos: names.iter().map(find).collect(),
+        fault: false,
+        character: Some(character),
+    };
+    CHARACTERS.iter().filter(chosen).map(work).collect()
 }
 
 /// Three leeways, by a seed.
@@ -199,50 +222,39 @@ fn limits() -> Limits {
 }
 
 fn test(catalogue: &Catalogue, args: &MutantsArgs, work: &Work) -> Mutant {
-    let Work { role, infos, fault } = work;
+    let Work { role, infos, fault, character } = work;
     let requirement = infos[0].rests_on;
-    let mut vectors: Vec<&Vector> =
-        catalogue.vectors.iter().filter(|v| v.suite == args.suite && v.role == *role).collect();
-    // Those that are about the broken requirement first: one of them should kill.
-    vectors.sort_by_key(|v| (!v.requirements.iter().any(|id| id == requirement), v.id.clone()));
     let names = work.names();
     let mut mutant = Mutant {
         role: *role,
         fault: *fault,
-        name: names.join("+"),
+        name: character.map_or_else(|| names.join("+"), str::to_owned),
         infos: infos.clone(),
         good: !fault,
         killers: Vec::new(),
         others: Vec::new(),
     };
-    // A vector about providers of version 2 alone is run on such a one, all others on a dual-stack one.
-    let targets = match role {
-        _ if args.suite == cetp_vectors::aw::SUITE => match role {
-            Role::Host => &[("aw-host", false)][..],
-            Role::Admission => &[("aw-admission", false)],
-            _ => &[("aw-provider", false)],
-        },
-        Role::Consumer => &[("consumer", false)][..],
-        _ => &[("provider", false), ("provider-v2-only", true)],
-    };
-    for (name, stack) in targets {
-        let mine: Vec<&Vector> = vectors.iter().copied().filter(|v| (v.stack == Stack::V2Only) == *stack).collect();
-        let stop = |result: &VectorResult| *fault && !args.full && kills(catalogue, result, requirement);
-        if mine.is_empty() || !mutant.killers.is_empty() && !args.full {
-            continue;
-        }
-        match run(name, &names, &mine, args.seed, &stop) {
-            Ok(results) => results.iter().for_each(|result| mutant.note(catalogue, result, *fault, requirement)),
-            Err(why) => {
-                mutant.good = false;
-                mutant.others.push(format!("it does not start: {why}"));
-            }
-        }
-    }
+    let mine: Vec<&Vector> = catalogue.vectors.iter().filter(|v| v.suite == args.suite && v.role == *role).collect();
     if *fault {
+        // Only a vector that is about the broken requirement kills; the others tell what else a survivor does.
+        let (mut about, rest): (Vec<&Vector>, Vec<&Vector>) =
+            mine.into_iter().partition(|v| v.requirements.iter().any(|id| id == requirement));
+        about.sort_by_key(|v| cost(v));
+        mutant.try_vectors(catalogue, args, &names, &about);
+        if mutant.killers.is_empty() {
+            mutant.try_vectors(catalogue, args, &names, &rest);
+        }
         mutant.good = !mutant.killers.is_empty();
+    } else {
+        mutant.try_vectors(catalogue, args, &names, &mine);
     }
     mutant
+}
+
+/// About how long a vector takes: cheap ones are tried first.
+fn cost(vector: &Vector) -> (bool, usize) {
+    let flagged = |flag: &str| vector.flags.iter().any(|have| have == flag);
+    (flagged("large") || flagged("race"), vector.source.to_string().len())
 }
 
 fn kills(catalogue: &Catalogue, result: &VectorResult, requirement: &str) -> bool {
@@ -256,6 +268,35 @@ fn kills(catalogue: &Catalogue, result: &VectorResult, requirement: &str) -> boo
 }
 
 impl Mutant {
+    /// Runs vectors against it and notes what came of them.
+    fn try_vectors(&mut self, catalogue: &Catalogue, args: &MutantsArgs, names: &[&str], vectors: &[&Vector]) {
+        let (fault, requirement) = (self.fault, self.infos[0].rests_on);
+        // A vector about providers of version 2 alone is run on such a one, all others on a dual-stack one.
+        let targets = match self.role {
+            _ if args.suite == cetp_vectors::aw::SUITE => match self.role {
+                Role::Host => &[("aw-host", false)][..],
+                Role::Admission => &[("aw-admission", false)],
+                _ => &[("aw-provider", false)],
+            },
+            Role::Consumer => &[("consumer", false)][..],
+            _ => &[("provider", false), ("provider-v2-only", true)],
+        };
+        for (name, stack) in targets {
+            let mine: Vec<&Vector> = vectors.iter().copied().filter(|v| (v.stack == Stack::V2Only) == *stack).collect();
+            let stop = |result: &VectorResult| fault && !args.full && kills(catalogue, result, requirement);
+            if mine.is_empty() || !self.killers.is_empty() && !args.full {
+                continue;
+            }
+            match run(name, names, &mine, args.seed, &stop) {
+                Ok(results) => results.iter().for_each(|result| self.note(catalogue, result, fault, requirement)),
+                Err(why) => {
+                    self.good = false;
+                    self.others.push(format!("it does not start: {why}"));
+                }
+            }
+        }
+    }
+
     fn note(&mut self, catalogue: &Catalogue, result: &VectorResult, fault: bool, requirement: &str) {
         let well = matches!(result.outcome, Outcome::Pass | Outcome::NotApplicable);
         if fault && kills(catalogue, result, requirement) {
@@ -320,29 +361,17 @@ fn show(mutant: &Mutant) {
     }
 }
 
-/// The matrix for docs/suite-quality.md.
-fn markdown(results: &[Mutant], catalogue: &Catalogue, suite: &str) -> String {
-    let mut out = String::from("| side | fault | what it does | breaks | killed by |\n|---|---|---|---|---|\n");
-    for mutant in results.iter().filter(|m| !m.killers.is_empty() || !m.good) {
-        let role = mutant.role.name();
-        let info = mutant.infos[0];
-        let killers = match mutant.killers.as_slice() {
-            [] => "**survives**".to_owned(),
-            [only] => format!("`{only}`"),
-            [first, rest @ ..] => format!("`{first}` and {} more", rest.len()),
-        };
-        let _ = writeln!(out, "| {role} | `{}` | {} | {} | {killers} |", info.name, info.what, info.rests_on);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_are_made_of_leeways_that_exist() {
+        let leeways = infos::<switches::Leeway>();
+        let all = characters(&leeways, None);
+        assert_eq!(all.len(), CHARACTERS.len());
+        assert!(all.iter().all(|work| work.infos.len() > 10 && !work.fault));
+        assert_eq!(characters(&leeways, Some("short_sessions")).len(), 1);
+        assert!(characters(&leeways, Some("no such text")).is_empty());
     }
-    let roles: BTreeSet<Role> = results.iter().map(|m| m.role).collect();
-    let killers: BTreeSet<&String> = results.iter().flat_map(|m| &m.killers).collect();
-    let idle: Vec<&Vector> = catalogue
-        .vectors
-        .iter()
-        .filter(|v| roles.contains(&v.role) && v.suite == suite && !killers.contains(&v.id))
-        .collect();
-    let _ = writeln!(out, "\n{} vectors kill no fault:\n", idle.len());
-    for vector in idle {
-        let _ = writeln!(out, "- `{}` ({})", vector.id, vector.requirements.join(", "));
-    }
-    out
 }

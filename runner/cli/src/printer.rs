@@ -64,7 +64,7 @@ impl<'p> Printer<'p> {
                     "failed_requirements": result.judgement.as_ref().map(|j| j.failed_requirements()),
                     "duration_ms": u64::try_from(result.duration.as_millis()).unwrap_or(u64::MAX),
                 });
-                Some(format!("{line}\n"))
+                Some(format!("{}\n", cetp_reports::json::text(&line).unwrap_or_default()))
             }
             Some(FormatSetting::Terse) => {
                 let letter = match result.outcome {

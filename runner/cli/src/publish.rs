@@ -42,7 +42,7 @@ pub fn publish(
     if folder.is_none() && forms.is_empty() {
         return Ok(());
     }
-    let text = serde_json::to_string(report)
+    let text = cetp_reports::json::text(report)
         .map_err(|error| ReportError::Render { form: REPORT, message: error.to_string() })?;
     if let Some(folder) = folder {
         // An envelope of a former run must not lie beside another report.

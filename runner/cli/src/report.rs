@@ -10,6 +10,7 @@ use cetp_reports::check::check;
 use cetp_reports::diff;
 use cetp_reports::dsse::Envelope;
 use cetp_reports::error::ReportError;
+use cetp_reports::journal;
 use cetp_reports::key::PublicKey;
 use cetp_reports::merge::merge;
 use cetp_reports::model::Report;
@@ -32,6 +33,8 @@ pub enum ReportCommand {
     Diff(DiffArgs),
     /// Make one report of several: shards, or devices of one target
     Merge(MergeArgs),
+    /// Make report.json of the results of a run that was killed
+    Recover(RecoverArgs),
     /// Print the JSON of a badge
     Badge(BadgeArgs),
     /// Print the JSON Schema of report.json
@@ -112,6 +115,20 @@ pub struct MergeArgs {
     vectors: VectorsArg,
 }
 
+/// Arguments of `report recover`.
+#[derive(clap::Args)]
+pub struct RecoverArgs {
+    /// The folder with results.jsonl
+    dir: PathBuf,
+    /// Sign the report with this key, a file or env:CETP_NAME
+    #[arg(long, value_name = "KEY.pem")]
+    sign: Option<String>,
+    #[command(flatten)]
+    forms: Forms,
+    #[command(flatten)]
+    vectors: VectorsArg,
+}
+
 /// Arguments of `report badge`.
 #[derive(clap::Args)]
 pub struct BadgeArgs {
@@ -128,6 +145,7 @@ pub fn report(command: &ReportCommand) -> Result<Exit, Stop> {
         ReportCommand::Render(args) => render(args),
         ReportCommand::Diff(args) => compare(args),
         ReportCommand::Merge(args) => merged(args),
+        ReportCommand::Recover(args) => recovered(args),
         ReportCommand::Badge(args) => {
             let (report, _) = load(&args.dir)?;
             check(&report, &args.vectors.load()?, SUITE_VERSION)?;
@@ -286,5 +304,22 @@ fn merged(args: &MergeArgs) -> Result<Exit, Stop> {
     let say = |words: &str| anstream::println!("{}", text::safe(words));
     publish(&merged, &catalogue, Some(&args.report), key.as_ref(), &args.forms, &say)?;
     anstream::println!("{}", text::summary(&merged).trim_end());
+    Ok(Exit::Good)
+}
+
+fn recovered(args: &RecoverArgs) -> Result<Exit, Stop> {
+    let catalogue: Catalogue = args.vectors.load()?;
+    let key = args.sign.as_deref().map(Key::open).transpose()?;
+    let path = args.dir.join(journal::FILE);
+    let results = bytes(&path)?;
+    let written =
+        std::fs::metadata(&path).and_then(|metadata| metadata.modified()).map_err(ReportError::file(&path))?;
+    let finished_at = jiff::Timestamp::try_from(written).map_err(|error| Stop::usage(error.to_string()))?;
+    let report = journal::recover(&results, finished_at.to_string(), &catalogue)?;
+    args.forms.prepare()?;
+    let say = |words: &str| anstream::println!("{}", text::safe(words));
+    publish(&report, &catalogue, Some(&args.dir), key.as_ref(), &args.forms, &say)?;
+    std::fs::remove_file(&path).map_err(ReportError::file(&path))?;
+    anstream::println!("{}", text::summary(&report).trim_end());
     Ok(Exit::Good)
 }

@@ -4,6 +4,7 @@ use crate::VectorsArg;
 use crate::builtin;
 use crate::exit::{Exit, Stop};
 use crate::forms::Forms;
+use crate::journal::Journal;
 use crate::outcome::Gate;
 use crate::printer::Printer;
 use crate::publish::{Key, publish};
@@ -14,14 +15,15 @@ use cetp_reports::model::{FORMAT, Program, Report, Subject, Suite, VectorRow, de
 use cetp_reports::redact::Redactor;
 use cetp_runner::adapter::Adapter;
 use cetp_runner::engine::{self, Options, VectorResult};
-use cetp_vectors::expr::sha256_hex;
 use cetp_vectors::judge::Judgement;
 use cetp_vectors::ledger::Role;
 use cetp_vectors::load::Catalogue;
 use cetp_vectors::protocol::Describe;
 use libtest_mimic::{Arguments, ColorSetting};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -143,10 +145,6 @@ pub fn run(args: &RunArgs) -> Result<Exit, Stop> {
         options: &options,
         interrupted: &interrupted,
     };
-    let results = run.run(session, &mut |event| printer.event(&event));
-    let rows: Vec<VectorRow> = results.iter().map(|result| row(result, &catalogue)).collect();
-    let conclusion = conclude(&catalogue, &args.selection.suite, SUITE_VERSION, role, &rows);
-    let was_interrupted = interrupted.load(Ordering::Relaxed);
     // What a reader can check is what is published: the description as it is told, too.
     let description = redactor.json(&json);
     let told = Describe::from_json(&description).map_err(|error| Stop::target(error.to_string()))?;
@@ -176,15 +174,36 @@ pub fn run(args: &RunArgs) -> Result<Exit, Stop> {
             description,
         },
         started_at: started_at.to_string(),
-        finished_at: jiff::Timestamp::now().to_string(),
+        finished_at: started_at.to_string(),
         environment: environment(args.seed, adapter.as_ref(), &redactor),
-        redacted: BTreeMap::new(),
-        interrupted: was_interrupted,
-        results: rows,
-        levels: conclusion.levels,
-        requirements: conclusion.requirements,
-        claims: conclusion.claims,
+        redacted: redactor.count(""),
+        interrupted: true,
+        results: Vec::new(),
+        levels: BTreeMap::new(),
+        requirements: Vec::new(),
+        claims: Vec::new(),
     };
+    let mut journal = args.report.as_deref().map(|folder| Journal::begin(folder, &report)).transpose()?;
+    let mut rows: Vec<VectorRow> = Vec::new();
+    let results = run.run(session, &mut |event| {
+        printer.event(&event);
+        if let engine::Event::Finished { result } = event {
+            let row = row(result, &catalogue);
+            if let Some(journal) = &mut journal {
+                journal.add(&row);
+            }
+            rows.push(row);
+        }
+    });
+    rows.sort_by(|a, b| a.vector.cmp(&b.vector));
+    let conclusion = conclude(&catalogue, &args.selection.suite, SUITE_VERSION, role, &rows);
+    let was_interrupted = interrupted.load(Ordering::Relaxed);
+    report.finished_at = jiff::Timestamp::now().to_string();
+    report.interrupted = was_interrupted;
+    report.results = rows;
+    report.levels = conclusion.levels;
+    report.requirements = conclusion.requirements;
+    report.claims = conclusion.claims;
     if !redactor.is_empty() {
         report.redacted = redactor.count(&serde_json::to_string(&report).unwrap_or_default());
     }
@@ -194,6 +213,9 @@ pub fn run(args: &RunArgs) -> Result<Exit, Stop> {
     let gate = Gate { rows: &report.results, deny_warn: args.deny.is_some(), interrupted: was_interrupted, fault };
     let exit = gate.exit(baseline.as_ref(), &catalogue, args.update_baseline, whole, &|words| printer.remark(words));
     publish(&report, &catalogue, args.report.as_deref(), key.as_ref(), &args.forms, &|words| printer.remark(words))?;
+    if let Some(journal) = journal {
+        journal.end()?;
+    }
     if let (true, Some(path), Some(baseline)) = (args.update_baseline, &args.baseline, &baseline) {
         if !whole {
             return Err(Stop::usage("the baseline was not updated: the run did not come to its end"));
@@ -234,13 +256,26 @@ fn threads() -> usize {
 fn subjects(files: &[PathBuf]) -> Result<Vec<Subject>, Stop> {
     let mut subjects = Vec::new();
     for file in files {
-        let bytes = std::fs::read(file).map_err(|error| Stop::usage(format!("subject {}: {error}", file.display())))?;
+        let sha256 = digest(file).map_err(|error| Stop::usage(format!("subject {}: {error}", file.display())))?;
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        subjects.push(Subject { name, sha256: sha256_hex(&bytes) });
+        subjects.push(Subject { name, sha256 });
     }
     subjects.sort();
     subjects.dedup();
     Ok(subjects)
+}
+
+/// SHA-256 of a file in lowercase hex. It may be larger than what should be held at once.
+fn digest(file: &Path) -> std::io::Result<String> {
+    let mut reader = std::fs::File::open(file)?;
+    let mut digest = Sha256::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match reader.read(&mut buffer)? {
+            0 => return Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
+            n => digest.update(&buffer[..n]),
+        }
+    }
 }
 
 fn row(result: &VectorResult, catalogue: &Catalogue) -> VectorRow {

@@ -107,6 +107,16 @@ fn the_python_provider_passes() {
     assert_all_pass(&vectors, &run(&vectors, target.adapter.as_ref()), false, "python");
 }
 
+/// The reader of the Python provider refuses what the table of requests says, and nothing else.
+#[test]
+fn the_python_reader_agrees_with_the_table() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let test = root.join("examples/aw-policy-provider/test_messages.py");
+    let output = std::process::Command::new("python3").arg(test).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("Ran 1 test"), "{said}");
+}
+
 /// Runs a shell script under a guard.
 fn exchange(guard: &mut Guard, script: &str, stdin: &[u8], limit_ms: u64) -> Ended {
     let program = Program {

@@ -33,3 +33,28 @@ fn the_output_in_the_readme_is_what_is_printed() {
     let diff = similar::TextDiff::from_lines(&readme, &fresh).unified_diff().header("README", "printed").to_string();
     assert!(readme == fresh || std::env::var_os("BLESS").is_some(), "not fresh; BLESS=1 writes it anew\n{diff}");
 }
+
+/// Relative links of the documents lead to files that are there.
+#[test]
+fn no_link_of_the_documents_is_broken() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folders = [root.clone(), root.join("docs")];
+    let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap().flatten());
+    let mut broken = Vec::new();
+    let mut links = 0;
+    for path in files.map(|file| file.path()).filter(|path| path.extension().is_some_and(|ext| ext == "md")) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let file = link.split('#').next().unwrap_or_default();
+            if file.is_empty() || link.contains("://") || link.contains(' ') {
+                continue;
+            }
+            links += 1;
+            if !path.parent().unwrap().join(file).exists() {
+                broken.push(format!("{}: {link}", path.display()));
+            }
+        }
+    }
+    assert!(links > 20, "the documents have lost their links");
+    assert!(broken.is_empty(), "{broken:#?}");
+}

@@ -109,6 +109,9 @@ impl Call<'_> {
     /// Whether the user has consented to what this execution needs: scopes that are missing, or a confirmation of its
     /// own.
     pub(crate) fn consent(&self, x: &Execution<'_>, args: &Json, missing: &[String]) -> Result<Consent> {
+        if let Some(consent) = self.consent_amiss(x, missing)? {
+            return Ok(consent);
+        }
         let need = if missing.is_empty() {
             self.needs_confirmation(x, args).then_some(Need::Confirmation)
         } else {
@@ -132,6 +135,26 @@ impl Call<'_> {
         })
     }
 
+    /// What only faults take for consent.
+    fn consent_amiss(&self, x: &Execution<'_>, missing: &[String]) -> Result<Option<Consent>> {
+        let Some(token) = x.resume_token else { return Ok(None) };
+        let given = || Ok(Some(Consent::Given(None)));
+        let says_so = x.says_confirmed && self.broken(Fault::ConfirmedBelievedOnResume);
+        if says_so || (!missing.is_empty() && self.broken(Fault::TokenPassesForScope)) {
+            return given();
+        }
+        let by_bearer = !missing.is_empty() && self.broken(Fault::AuthorizationOfBearer);
+        let again = !missing.is_empty() && self.broken(Fault::UsedTokenGrantsAgain);
+        if !by_bearer && !again {
+            return Ok(None);
+        }
+        let question = self.query(|db| find_where(db, "token = ? AND need = 'authorization'", [token]))?;
+        match question.map(|question| question.state) {
+            Some(state) if (by_bearer && state == "approved") || (again && state == "spent") => given(),
+            _ => Ok(None),
+        }
+    }
+
     /// §3.4: what is declared `always` is confirmed each time, and so is what turns out riskier than it was declared.
     /// §4.3: whatever the consumer says about it in arguments or extras is not looked at.
     fn needs_confirmation(&self, x: &Execution<'_>, args: &Json) -> bool {
@@ -139,7 +162,7 @@ impl Call<'_> {
             return false;
         }
         let asked = self.broken(Fault::AskedOnce) && lock(&self.provider.fault_memory).contains(&trusted(x));
-        if asked || (self.broken(Fault::EmptyTokenConfirms) && x.resume_token == Some("")) {
+        if asked || self.is_trusted(x) || (self.broken(Fault::EmptyTokenConfirms) && x.resume_token == Some("")) {
             return false;
         }
         (if self.broken(Fault::OnlyDestructiveAsks) { x.tool.destructive } else { x.tool.always_asks })
@@ -208,7 +231,10 @@ impl Call<'_> {
             }
             ("pending", _) => Some(Consent::Withheld(self.ask(&question))),
             (_, None) => Some(Consent::Given(Some(ticket))),
-            (_, Some(Need::Confirmation)) if question.need == Need::Confirmation.name() => {
+            (_, Some(Need::Confirmation))
+                if question.need == Need::Confirmation.name() || self.broken(Fault::TokenOfCallerOnly) =>
+            {
+                self.note_approval(x);
                 if self.broken(Fault::AskedOnce) {
                     lock(&self.provider.fault_memory).insert(trusted(x));
                 }
@@ -241,6 +267,12 @@ impl Call<'_> {
                 set_state(db, question.id, "spent", question.expires_ms)?;
                 self.put(db, x, args, need)?
             }
+            Some(question) if question.state == "approved" && self.executes_untold(x, need) => {
+                return Ok(Consent::Given(Some(Ticket(question.id))));
+            }
+            Some(_) if x.resume_token.is_none() && self.leeway(Leeway::WaitingCallConflict) => {
+                return Ok(Consent::Withheld(Refusal::new(Code::Conflict, "This call waits for its resume_token.")));
+            }
             // Approved, and the scope is missing all the same: it has been withdrawn since.
             Some(question) if question.state == "approved" && *need != Need::Confirmation => {
                 self.spend_in(db, Some(Ticket(question.id)))?;
@@ -254,6 +286,9 @@ impl Call<'_> {
 
     /// §4.3: bound to caller, tool, original args bytes and request_id. The validity is looked at apart.
     fn belongs(&self, question: &Question, x: &Execution<'_>) -> bool {
+        if self.broken(Fault::TokenOfCallerOnly) {
+            return question.identity == self.caller.identity();
+        }
         let any_request = self.broken(Fault::TokenReusable) || self.broken(Fault::TokenForAnyRequest);
         let same_args = question.args_sha256 == x.args_sha256 || self.broken(Fault::TokenForAnyArgs);
         (question.identity == self.caller.identity() || self.broken(Fault::TokenOfAnyCaller))
@@ -290,6 +325,11 @@ impl Call<'_> {
             Code::InvalidRequest
         };
         Refusal::new(code, "resume_token belongs to another call, was used, or has expired.")
+    }
+
+    /// Whether the user's word suffices, and the token need not come with it.
+    fn executes_untold(&self, x: &Execution<'_>, need: &Need) -> bool {
+        *need == Need::Confirmation && x.resume_token.is_none() && self.leeway(Leeway::ApprovalNeedsNoToken)
     }
 
     /// What only a fault looks for.
@@ -448,6 +488,10 @@ impl Provider {
             }
             if agreed {
                 set_state(db, question, "approved", asked.expires_ms)?;
+                if switches.broken(Fault::ApprovalOfAll) {
+                    let sql = "UPDATE confirmations SET state = 'approved' WHERE identity = ? AND state = 'pending'";
+                    db.execute(sql, [&asked.identity])?;
+                }
                 for scope in serde_json::from_str::<Vec<String>>(&asked.scopes)? {
                     authorize::grant(db, &asked.identity, &scope, None)?;
                 }
@@ -503,6 +547,12 @@ fn record_denial(db: &Connection, uid: i64, now_ms: i64, asked: &Question) -> Re
 /// How a fault remembers whom it asks no more.
 fn trusted(x: &Execution<'_>) -> String {
     format!("{} needs no confirmation for {}", x.uid, x.tool.name)
+}
+
+/// Ends every question that is still open.
+pub(crate) fn end_questions(db: &Connection) -> Result<()> {
+    db.execute("UPDATE confirmations SET state = 'spent' WHERE state <> 'denied'", [])?;
+    Ok(())
 }
 
 fn set_state(db: &Connection, id: i64, state: &str, expires_ms: i64) -> Result<()> {

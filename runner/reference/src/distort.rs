@@ -12,7 +12,7 @@ mod v1;
 pub(crate) use listing::{revision, tools, with_leeway};
 pub(crate) use manifest::manifest;
 pub(crate) use negotiated::{offer, token};
-pub(crate) use request::{has_unknown_key, read, size};
+pub(crate) use request::{has_unknown_key, offers_more, read, size};
 
 use crate::envelope::{self, Code, Refusal, is_uuid, key};
 use crate::provider::{Call, Exception};

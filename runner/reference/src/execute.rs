@@ -113,7 +113,10 @@ impl Call<'_> {
     fn execute(&self, session: &Session, extras: &Bundle, trail: &mut Trail) -> Result<Bundle> {
         let request_id = envelope::request_id(extras)?;
         let deadline_ms = envelope::deadline(extras)?;
-        let resume_token = envelope::optional_string(extras, key::RESUME_TOKEN)?;
+        let mistyped = self.broken(Fault::MistypedTokenConfirms)
+            && envelope::get(extras, key::RESUME_TOKEN).is_some_and(|token| !matches!(token, Value::String(_)));
+        let resume_token = if mistyped { None } else { envelope::optional_string(extras, key::RESUME_TOKEN)? }
+            .filter(|token| !(token.is_empty() && self.leeway(Leeway::ApprovalNeedsNoToken)));
         let catalogue = self.provider.catalogue();
         let name = envelope::string(extras, key::TOOL_NAME)?;
         self.check_args_of_hidden(&catalogue, name, extras)?;
@@ -133,8 +136,10 @@ impl Call<'_> {
             args_sha256: Sha256::digest(&*self.bound_text(args_text)).into(),
             record_sha256: Sha256::digest(&*self.recorded_text(args_text)).into(),
             resume_token,
-            says_confirmed: self.broken(Fault::ConfirmedExtraBelieved)
-                && envelope::get(extras, "confirmed") == Some(&Value::Bool(true)),
+            says_confirmed: mistyped
+                || ((self.broken(Fault::ConfirmedExtraBelieved)
+                    || (self.broken(Fault::ConfirmedBelievedOnResume) && resume_token.is_some()))
+                    && envelope::get(extras, "confirmed") == Some(&Value::Bool(true))),
         };
         faults::audit_entry(self, &x)?;
         if tool.writes { self.write(&x, trail) } else { self.read(&x, trail) }
@@ -192,10 +197,17 @@ impl Call<'_> {
     }
 
     fn read(&self, x: &Execution<'_>, trail: &mut Trail) -> Result<Bundle> {
+        let claimed = self.broken(Fault::CallerOfArgsBelieved)
+            && [r#""caller""#, r#""scopes""#].into_iter().any(|name| x.args_text.contains(name));
+        if claimed {
+            let value = self.query(|db| self.provider.perform(db, x.tool, x.work(&json!({}))))?;
+            return self.present(x.session, x.echo(), &value);
+        }
         let missing = self.missing_scopes(x.tool)?;
         if !missing.is_empty() && self.broken(Fault::MissingScopeReduces) {
             return self.present(x.session, x.echo(), &faults::reduced(x.tool));
         }
+        self.check_id_of_read(x)?;
         let args = self.arguments(x.tool, x.request_id, x.args_text)?;
         if !self.leeway(Leeway::ReadsIgnoreDeadline) {
             self.check_deadline(x)?;
@@ -210,6 +222,10 @@ impl Call<'_> {
             Consent::Withheld(refusal) => return Err(refusal.into()),
         }
         self.point("read.before")?;
+        if self.leeway(Leeway::ReadsBindTheirId) {
+            let bound = (x.tool.name.clone(), x.args_sha256);
+            lock(&self.provider.reads).insert((x.uid, x.request_id.to_owned()), bound);
+        }
         // Not deduplicated (§6): computed again each time, but for a leeway.
         let asked = ((x.uid, x.request_id.to_owned()), x.tool.name.clone(), x.args_sha256);
         let remembered = lock(&self.provider.read_memory).get(&asked).cloned();
@@ -239,6 +255,9 @@ impl Call<'_> {
         };
         if !missing.is_empty() {
             self.acts_before_scopes(x)?;
+        }
+        if missing.is_empty() {
+            self.check_id_of_read(x)?;
         }
         let (args, claim, abandoned) = loop {
             if self.leeway(Leeway::DeadlineFirst) {
@@ -353,6 +372,12 @@ impl Call<'_> {
         }
         let updates_run = !x.tool.creates && self.broken(Fault::OnlyCreatesDeduplicated);
         if updates_run || (x.resume_token.is_some() && self.broken(Fault::ResumedRunsAgain)) {
+            return Ok(Seen::Nothing);
+        }
+        if self.broken(Fault::OperationsNotDeduplicated)
+            && x.tool.may_run_in_background
+            && self.can(x.session, Capability::AsyncOperations)
+        {
             return Ok(Seen::Nothing);
         }
         if self.broken(Fault::ForeignIdRefused) && record::is_used_by_another(db, x.uid, x.request_id)? {
@@ -482,6 +507,10 @@ impl Call<'_> {
             && self.can(x.session, Capability::AsyncOperations)
             && !(ended.is_some() && self.leeway(Leeway::RepeatGivesResult))
         {
+            if ended.is_some() && self.broken(Fault::RepeatResetsOperation) {
+                let sql = "UPDATE executions SET state = 'running' WHERE operation_id = ?";
+                self.query(|db| Ok(db.execute(sql, [operation_id])?))?;
+            }
             return match () {
                 () if ended.is_none() && self.broken(Fault::OperationRepeatIsConflict) => {
                     refuse(Code::Conflict, "This execution is under way.")
@@ -492,8 +521,14 @@ impl Call<'_> {
         }
         match ended {
             Some(Outcome::Value(value)) => self.present(x.session, x.echo(), &value),
+            Some(Outcome::Error(_)) if self.broken(Fault::RepeatedFailureIsInternal) => {
+                refuse(Code::InternalError, "The execution had failed.")
+            }
             Some(Outcome::Error(refusal)) => Err(refusal.into()),
-            Some(Outcome::Cancelled) => refuse(Code::Cancelled, "The operation was cancelled."),
+            Some(Outcome::Cancelled) => {
+                let refusal = Refusal::new(Code::Cancelled, "The operation was cancelled.");
+                Err(Refusal { retryable: self.broken(Fault::CodeCancelledRetryable), ..refusal }.into())
+            }
             None if self.leeway(Leeway::RepeatIsConflictWithoutAsync) => {
                 refuse(Code::Conflict, "This execution is under way.")
             }
@@ -536,6 +571,22 @@ impl Call<'_> {
     fn key_of(&self, x: &Execution<'_>) -> Key {
         let session = if self.broken(Fault::InFlightPerSession) { x.session.number.to_string() } else { String::new() };
         (x.uid, format!("{}{session}", x.request_id))
+    }
+
+    /// A leeway binds the request_ids of reads as well (§6 speaks of tools with side effects only).
+    fn check_id_of_read(&self, x: &Execution<'_>) -> Result<()> {
+        if !self.leeway(Leeway::ReadsBindTheirId) {
+            return Ok(());
+        }
+        let key = (x.uid, x.request_id.to_owned());
+        let other = lock(&self.provider.reads)
+            .get(&key)
+            .is_some_and(|(tool, args)| (tool.as_str(), *args) != (x.tool.name.as_str(), x.args_sha256));
+        let of_write = !x.tool.writes && self.query(|db| record::find(db, x.uid, x.request_id))?.is_some();
+        if other || of_write {
+            return refuse(Code::InvalidRequest, "This request_id belongs to another execution.");
+        }
+        Ok(())
     }
 
     fn is_in_time(&self, x: &Execution<'_>) -> bool {
@@ -603,6 +654,9 @@ impl Call<'_> {
     fn leniently<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.broken(Fault::SingleQuotesRead) {
             return text.replace('\'', "\"").into();
+        }
+        if self.broken(Fault::LeadingZerosRead) {
+            return text.replace(":01", ":1").into();
         }
         let first = || serde_json::Deserializer::from_str(text).into_iter::<Json>().next()?.ok();
         match self.broken(Fault::TrailingTextIgnored).then(first).flatten() {
@@ -746,6 +800,11 @@ impl Provider {
                 return Ok("null".to_owned());
             }
             return refuse(Code::InternalError, "The tool failed.");
+        }
+        if self.broken(Fault::ResultGainsMember) {
+            let mut value = value;
+            value["at"] = json!(0);
+            return Ok(value.to_string());
         }
         Ok(value.to_string())
     }

@@ -11,7 +11,7 @@ use crate::lock;
 use crate::operations::Method;
 use crate::provider::{Call, Provider};
 use crate::record::{self, Outcome, Record, State};
-use crate::session::{Capability, Session};
+use crate::session::{Capabilities, Capability, Session};
 use crate::switches::{Fault, Leeway, Switches};
 use cetp_vectors::bundle::{Bundle, Value};
 use rusqlite::{Connection, params};
@@ -39,6 +39,37 @@ impl Provider {
 
     pub(crate) fn noted(&self, fault: Fault, what: &str) -> bool {
         self.broken(fault) && lock(&self.faults.notes).contains(&format!("{fault:?} {what}"))
+    }
+}
+
+impl Provider {
+    /// How many notes of a fault begin so.
+    fn noted_so_often(&self, fault: Fault, beginning: &str) -> usize {
+        let beginning = format!("{fault:?} {beginning}");
+        lock(&self.faults.notes).iter().filter(|note| note.starts_with(&beginning)).count()
+    }
+}
+
+// Confirmations.
+
+impl Call<'_> {
+    /// Notes an approved call, as it is trusted from then on.
+    pub(crate) fn note_approval(&self, x: &Execution<'_>) {
+        let (uid, tool) = (x.uid, &x.tool.name);
+        self.provider.note(Fault::TrustOfOthers, &format!("of {uid} for {tool}"));
+        self.provider.note(Fault::TrustOfOthers, tool);
+        self.provider.note(Fault::TrustAfterFive, &format!("{uid} {tool} {}", x.request_id));
+    }
+
+    /// Whether a call is trusted and therefore not confirmed.
+    pub(crate) fn is_trusted(&self, x: &Execution<'_>) -> bool {
+        let (uid, tool) = (x.uid, &x.tool.name);
+        let by_others = self.provider.noted(Fault::TrustOfOthers, tool)
+            && !self.provider.noted(Fault::TrustOfOthers, &format!("of {uid} for {tool}"));
+        let by_habit = self.broken(Fault::TrustAfterFive)
+            && self.provider.noted_so_often(Fault::TrustAfterFive, &format!("{uid} {tool} ")) >= 5;
+        let full = self.broken(Fault::FullSessionsTrusted) && x.session.capabilities == Capabilities::ALL;
+        by_others || by_habit || full
     }
 }
 

@@ -1,6 +1,8 @@
-//! A conforming CETP v2 provider to read and to run. The main type is [`target::ProviderTarget`].
+//! A conforming CETP v2 provider and consumer, to read and to run. The main types are [`target::ProviderTarget`] and
+//! [`consumer::target::ConsumerTarget`].
 //!
-//! The crate is the worked example of the specification and the suite's own target. It has two parts.
+//! The crate is the worked example of the specification and the suite's own target. What follows is about the provider; the
+//! consumer, with a table of its own, is in [`consumer`].
 //!
 //! **The protocol**, which knows nothing of tests. Read it in this order:
 //!

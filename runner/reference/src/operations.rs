@@ -18,6 +18,7 @@ use crate::switches::{Fault, Leeway};
 use cetp_vectors::bundle::Bundle;
 use rusqlite::Connection;
 use serde_json::json;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::thread;
 
@@ -131,6 +132,7 @@ impl Call<'_> {
             Some(outcome) if record.state == State::Ended && self.leeway(Leeway::EndedCancelTellsState) => {
                 outcome.name()
             }
+            Some(_) if record.state == State::Ended && self.broken(Fault::EndedCancelSaysCancelled) => "cancelled",
             _ => "cancellation_requested",
         };
         let data = json!({ "operation_id": record.operation_id, "state": state });
@@ -142,9 +144,15 @@ impl Call<'_> {
         let id = record.operation_id.as_deref().unwrap_or_default();
         let without_effect = matches!(record.state, State::Queued | State::Running)
             || (record.state == State::Committed && self.broken(Fault::CancelAfterCommit))
-            || (record.state == State::Ended && self.broken(Fault::CancelAfterEnd));
+            || (record.state == State::Ended && self.broken(Fault::CancelAfterEnd))
+            || (matches!((record.state, &record.outcome), (State::Ended, Some(Outcome::Value(_))))
+                && self.broken(Fault::SucceededBecomesCancelled));
         // Cancelling again is answered as the first time: the reply may have been lost.
         let again = matches!(record.outcome, Some(Outcome::Cancelled));
+        if again && self.broken(Fault::SecondCancelFails) {
+            let refusal = Refusal::new(Code::Conflict, "The work could not be done.");
+            return self.provider.end(db, record, &Outcome::Error(refusal));
+        }
         if without_effect && !again {
             if record.state == State::Running {
                 self.provider.note(Fault::RunningCancelledYetRuns, id);
@@ -160,7 +168,11 @@ impl Call<'_> {
         }
         self.provider.note(Fault::CommittedShownCancelled, id);
         let taken = match record.state {
-            State::Ended => self.leeway(Leeway::EndedCancelTellsState) || self.leeway(Leeway::EndedCancelRequested),
+            State::Ended => {
+                self.leeway(Leeway::EndedCancelTellsState)
+                    || self.leeway(Leeway::EndedCancelRequested)
+                    || self.broken(Fault::EndedCancelSaysCancelled)
+            }
             State::Committed => {
                 self.leeway(Leeway::CommittedCancelTaken) || self.broken(Fault::CommittedShownCancelled)
             }
@@ -175,7 +187,14 @@ impl Call<'_> {
     /// The operation that a request names. One of another UID, one of another execution and one that never existed are
     /// answered alike, so that the answer tells nothing (§4.1, §4.4).
     fn operation(&self, db: &Connection, request_id: &str, extras: &Bundle, method: Method) -> Result<Record> {
-        let operation_id = envelope::string(extras, key::OPERATION_ID)?;
+        let operation_id = &*match envelope::string(extras, key::OPERATION_ID) {
+            Ok(id) if !id.is_empty() || !self.broken(Fault::OperationIdNotNeeded) => Cow::Borrowed(id),
+            Err(error) if !self.broken(Fault::OperationIdNotNeeded) => return Err(error),
+            _ => record::find(db, self.caller.uid, request_id)?
+                .and_then(|record| record.operation_id)
+                .unwrap_or_default()
+                .into(),
+        };
         let found = match self.broken(Fault::OperationIdAsPattern) {
             true => record::find_operation_like(db, operation_id)?,
             false => record::find_operation(db, operation_id)?,
@@ -368,7 +387,12 @@ impl Provider {
                 {
                     self.transaction(|db| self.end(db, &record, &Outcome::Error(faults::interrupted())))?;
                 }
-                Some(operation_id) if !record.held => self.run_in_background(schedule, operation_id)?,
+                Some(operation_id) if !record.held => {
+                    if self.broken(Fault::RecoveredRunsTwice) {
+                        self.transaction(|db| self.effect_of(db, &record))?;
+                    }
+                    self.run_in_background(schedule, operation_id)?;
+                }
                 _ => {}
             }
         }
@@ -390,6 +414,13 @@ impl Provider {
             (
                 Fault::ResultLostInCrash,
                 format!("UPDATE executions SET outcome = 'error', value = '{lost}' WHERE {ended}"),
+            ),
+            (
+                Fault::OperationLostInCrash,
+                format!(
+                    "UPDATE executions SET state = 'ended', outcome = 'error', value = '{lost}'
+                     WHERE operation_id IS NOT NULL AND outcome = 'value'"
+                ),
             ),
             (Fault::DenialsInMemory, "DELETE FROM executions WHERE outcome = 'error'".to_owned()),
             (Fault::DenialsInMemory, "DELETE FROM confirmations WHERE state = 'denied'".to_owned()),

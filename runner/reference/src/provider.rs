@@ -7,6 +7,7 @@
 use crate::application::Application;
 use crate::caller::Caller;
 use crate::catalogue::Catalogue;
+use crate::confirm;
 use crate::distort;
 use crate::envelope::{self, Code, Refusal, key, refuse};
 use crate::error::{Error, Result};
@@ -120,6 +121,8 @@ pub struct Provider {
     pub(crate) fault_memory: Mutex<HashSet<String>>,
     /// The values of reads; only a leeway keeps them.
     pub(crate) read_memory: Mutex<HashMap<Asked, String>>,
+    /// What the request_ids of reads are bound to; only a leeway binds them.
+    pub(crate) reads: Mutex<HashMap<Key, (String, [u8; 32])>>,
     pub(crate) faults: faults::Memory,
 }
 
@@ -177,8 +180,20 @@ impl Provider {
             crashes: Mutex::default(),
             fault_memory: Mutex::default(),
             read_memory: Mutex::default(),
+            reads: Mutex::default(),
             faults: faults::Memory::default(),
         });
+        for (fault, sql) in [
+            (Fault::RestartApproves, "UPDATE confirmations SET state = 'approved' WHERE state = 'pending'"),
+            (Fault::RestartGrantsAgain, "UPDATE grants SET granted = 1"),
+        ] {
+            if provider.broken(fault) {
+                provider.query(|db| Ok(db.execute(sql, [])?))?;
+            }
+        }
+        if provider.setup.switches.leeway(Leeway::RestartEndsQuestions) {
+            provider.query(confirm::end_questions)?;
+        }
         provider.recover_operations(schedule)?;
         Ok(provider)
     }
@@ -338,6 +353,9 @@ impl Call<'_> {
 
     fn v2_method(&self, method: &str, extras: &Bundle) -> Result<Bundle> {
         self.arrive()?;
+        if self.broken(Fault::RotatedIsInternalError) && !self.caller.earlier_identities().is_empty() {
+            return refuse(Code::InternalError, "The call failed.");
+        }
         if method == "negotiate" {
             return self.negotiate(extras);
         }
@@ -359,6 +377,14 @@ impl Call<'_> {
         if method == "cancel_operation" && self.broken(Fault::CancelsThenRefuses) {
             self.cancel_operation(&session, extras)?;
         }
+        let needed = match method {
+            "get_operation" => Some(Capability::AsyncOperations),
+            "cancel_operation" => Some(Capability::Cancellation),
+            _ => None,
+        };
+        if self.broken(Fault::MethodWithoutCapabilityIsEmpty) && needed.is_some_and(|need| !self.can(&session, need)) {
+            return Ok(envelope::success(envelope::echo(extras), "{}".to_owned()));
+        }
         match method {
             "get_operation" => self.need(&session, Capability::AsyncOperations)?,
             "cancel_operation" => self.need(&session, Capability::Cancellation)?,
@@ -371,6 +397,13 @@ impl Call<'_> {
     /// UNAVAILABLE: the transaction was rolled back, so repeating is right.
     fn v2_error(&self, error: Error, extras: Option<&Bundle>) -> Result<Bundle> {
         let refusal = match error {
+            Error::Refused(refusal)
+                if refusal.code == Code::InvalidRequest && self.broken(Fault::TraceOfMistypedKeys) =>
+            {
+                let message =
+                    format!("{}\n\tat android.os.BaseBundle.getString(BaseBundle.java:1245)", refusal.message);
+                Refusal { message, ..*refusal }
+            }
             Error::Refused(refusal) => *refusal,
             Error::Died | Error::Thrown(_) => return Err(error),
             _ => Refusal::new(Code::Unavailable, "The provider cannot answer at the moment."),

@@ -52,6 +52,15 @@ impl Call<'_> {
         let prefers_file = may_be_file && self.leeway(Leeway::SmallResultsAsFile);
         let length = |json: &str| faults::inline_length(switches, json);
         let value_as_sent = faults::written(switches, value.to_owned());
+        if self.broken(Fault::ExactLimitIsInternalError) && (limit - 36..=limit).contains(&length(&value_as_sent)) {
+            return refuse(Code::InternalError, "The reply could not be written.");
+        }
+        if self.broken(Fault::FileByCharacters) && value.len() > limit && value.chars().count() <= limit {
+            return refuse(Code::ResultTooLarge, "The result is too large.");
+        }
+        if self.broken(Fault::LargestIsInternalError) && may_be_file && value.len() > 12 << 20 {
+            return refuse(Code::InternalError, "The file could not be written.");
+        }
         if length(&value_as_sent) <= limit && !prefers_file {
             let data = faults::written(switches, wrap(&format!(r#"{{"kind":"inline","value":{value}}}"#)));
             // What counts is the JSON that goes into the Bundle.
@@ -105,6 +114,12 @@ impl Call<'_> {
             return Ok((wrap(&format!(r#"{{"kind":"inline","value":{value}}}"#)), None));
         }
         if value.len() > self.limits().max_inline_result_bytes && self.broken(Fault::OperationResultNeverFile) {
+            return refuse(Code::ResultTooLarge, "The result is too large.");
+        }
+        if value.len() > 1 << 16
+            && !self.can(session, Capability::LargeResults)
+            && self.broken(Fault::OperationResultsStaySmall)
+        {
             return refuse(Code::ResultTooLarge, "The result is too large.");
         }
         self.carry(session, value, wrap)

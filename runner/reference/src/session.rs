@@ -184,6 +184,9 @@ impl Session {
 impl Call<'_> {
     /// `negotiate` (§2.2).
     pub(crate) fn negotiate(&self, extras: &Bundle) -> Result<Bundle> {
+        if self.broken(Fault::OfferWithMoreRefused) && distort::offers_more(extras) {
+            return refuse(Code::InvalidRequest, "The request has a key that is not known.");
+        }
         let theirs = consumer_versions(extras)?;
         let offer = consumer_capabilities(extras)?;
         distort::offer(self, theirs, extras)?;
@@ -199,6 +202,9 @@ impl Call<'_> {
             common.max()
         };
         let Some(&version) = version else {
+            if self.broken(Fault::FailedNegotiationSpoils) {
+                self.spoil_earlier();
+            }
             return refuse(Code::UnsupportedVersion, "There is no common protocol version.");
         };
         let available = self.provider.catalogue().capabilities;
@@ -234,6 +240,19 @@ impl Call<'_> {
         Ok(Bundle::new().with(key::STATUS, Value::string("success")).with(key::DATA, Value::string(data.to_string())))
     }
 
+    fn spoil_earlier(&self) {
+        lock(&self.provider.sessions)
+            .of(self.caller.uid)
+            .for_each(|(_, session)| session.spoilt.store(true, Ordering::Relaxed));
+    }
+
+    /// Whether a call of another session of the caller is under way. Only a fault asks.
+    fn is_busy_elsewhere(&self, session: &Session) -> bool {
+        let busy = |other: &Session| other.number != session.number && other.running.load(Ordering::SeqCst) > 0;
+        self.broken(Fault::OtherSessionConflict)
+            && lock(&self.provider.sessions).of(self.caller.uid).any(|(_, other)| busy(other))
+    }
+
     fn open_session(&self, version: i32, capabilities: Capabilities) -> Result<(String, Arc<Session>)> {
         let now_ms = self.now_ms();
         let mut sessions = lock(&self.provider.sessions);
@@ -257,12 +276,13 @@ impl Call<'_> {
         sessions.opened += 1;
         let token = distort::token(self, capabilities, sessions.opened)?.map_or_else(|| random_name(""), Ok)?;
         let endless = self.leeway(Leeway::SessionsWithoutEnd);
+        let ttl_ms = if self.leeway(Leeway::ShortSessions) { 30_000 } else { SESSION_TTL_MS };
         let session = Arc::new(Session {
             number: sessions.opened,
             uid,
             version,
             capabilities,
-            expires_ms: if endless { i64::MAX } else { now_ms.saturating_add(SESSION_TTL_MS) },
+            expires_ms: if endless { i64::MAX } else { now_ms.saturating_add(ttl_ms) },
             carried: AtomicBool::new(false),
             spoilt: AtomicBool::new(false),
             running: AtomicUsize::new(0),
@@ -294,7 +314,11 @@ impl Call<'_> {
         if !(of_caller && in_time && version_fits) {
             return Err(again().into());
         }
-        let places = self.limits().max_concurrent_requests;
+        let places = if self.leeway(Leeway::CallsTakeTurns) { 1 } else { self.limits().max_concurrent_requests };
+        if self.is_busy_elsewhere(&session) {
+            return refuse(Code::Conflict, "There is a call of another session.");
+        }
+        let places = places - usize::from(self.broken(Fault::LastPlaceConflict));
         if !session.take_place(places) {
             match () {
                 () if self.broken(Fault::OverloadIsInternalError) => {
@@ -303,7 +327,7 @@ impl Call<'_> {
                 () if self.leeway(Leeway::RateLimited) => {
                     return refuse(Code::RateLimited, "Too many calls at a time.");
                 }
-                () if self.broken(Fault::SurplusConflict) => {
+                () if self.broken(Fault::SurplusConflict) || self.broken(Fault::LastPlaceConflict) => {
                     return refuse(Code::Conflict, "Too many calls at a time.");
                 }
                 () if self.leeway(Leeway::OverloadUnavailable) => {

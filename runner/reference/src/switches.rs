@@ -851,6 +851,81 @@ registry! {
             "The business rule looks at the text of args, not at what it means.";
         RuleAfterEffect "rule_after_effect" "CETP2-7.3-04"
             "The business rule is checked when the effect is there.";
+        // For vectors that no other fault needed.
+        FailedNegotiationSpoils "failed_negotiation_spoils" "CETP2-2.2-19"
+            "A negotiation that fails makes the caller's earlier tokens INVALID_REQUEST.";
+        OfferWithMoreRefused "offer_with_more_refused" "CETP2-2.2-05"
+            "negotiate with a key that is not known is INVALID_REQUEST.";
+        OfferOf1GetsVersion2 "offer_of_1_gets_version_2" "CETP2-2.2-05"
+            "A consumer of version 1 alone gets version 2.";
+        MethodWithoutCapabilityIsEmpty "method_without_capability_is_empty" "CETP2-2.3-02"
+            "A method whose capability was not negotiated is an empty success.";
+        FullSessionsTrusted "full_sessions_trusted" "CETP2-3.4-06"
+            "In a session with every capability no call is confirmed.";
+        TrustOfOthers "trust_of_others" "CETP2-3.4-06"
+            "Once a call of a tool was approved, other callers are not asked any more.";
+        ApprovalOfAll "approval_of_all_that_waits" "CETP2-3.4-06"
+            "Approving one call approves all that wait for the same caller.";
+        TrustAfterFive "trust_after_five_approvals" "CETP2-3.4-06"
+            "Who was approved five times is not asked any more.";
+        OperationIdNotNeeded "operation_id_not_needed" "CETP2-4.1-08"
+            "Without an operation_id the operation of the request_id is taken.";
+        ResultGainsMember "result_gains_a_member" "CETP2-4.2-02"
+            "A member is added to a value after it was validated.";
+        ConfirmedBelievedOnResume "confirmed_believed_on_resume" "CETP2-4.3-10"
+            "An extra confirmed=true stands in for the user where a resume token comes with it.";
+        TokenPassesForScope "token_passes_for_a_scope" "CETP2-4.3-17"
+            "Any resume token passes for the scope that a read lacks.";
+        MistypedTokenConfirms "mistyped_token_confirms" "CETP2-4.3-17"
+            "A resume token of another type stands in for the user.";
+        AuthorizationOfBearer "authorization_of_the_bearer" "CETP2-4.3-03"
+            "The resume token of an authorization serves whoever presents it.";
+        TokenOfCallerOnly "token_of_caller_only" "CETP2-4.3-04"
+            "A resume token is bound to its caller and to nothing else.";
+        UsedTokenGrantsAgain "used_token_grants_again" "CETP2-4.3-08"
+            "The used resume token of an authorization grants its scopes again.";
+        SecondCancelFails "second_cancel_fails" "CETP2-4.4-13"
+            "Cancelling a cancelled operation makes it failed.";
+        EndedCancelSaysCancelled "ended_cancel_says_cancelled" "CETP2-4.4-06"
+            "Cancelling an operation that has ended says that it is cancelled.";
+        RestartApproves "restart_approves" "CETP2-4.4-10"
+            "What waits for the user counts as approved after a restart.";
+        SucceededBecomesCancelled "succeeded_becomes_cancelled" "CETP2-4.4-12"
+            "An operation that has succeeded becomes cancelled.";
+        RepeatResetsOperation "repeat_resets_the_operation" "CETP2-4.4-13"
+            "Repeating an execution sets its operation that has ended running again.";
+        ExactLimitIsInternalError "exact_limit_is_internal_error" "CETP2-4.5-01"
+            "A value that just fits, with an envelope that does not, is INTERNAL_ERROR.";
+        LargestIsInternalError "largest_is_internal_error" "CETP2-4.5-14"
+            "A file of more than 12 MiB is INTERNAL_ERROR.";
+        OperationResultsStaySmall "operation_results_stay_small" "CETP2-4.5-13"
+            "A result of an operation of more than 64 KiB is RESULT_TOO_LARGE where it cannot be a file.";
+        FileByCharacters "file_by_characters" "CETP2-4.5-14"
+            "Whether a result is large enough for a file is counted in characters; what is in between is RESULT_TOO_LARGE.";
+        CodeCancelledRetryable "cancelled_is_retryable" "CETP2-5-04"
+            "CANCELLED is retryable.";
+        TraceOfMistypedKeys "trace_of_mistyped_keys" "CETP2-5-05"
+            "INVALID_REQUEST tells where in the code it arose.";
+        LeadingZerosRead "leading_zeros_read" "CETP2-5-10"
+            "Numbers with leading zeros are read.";
+        LastPlaceConflict "last_place_is_conflict" "CETP2-6-12"
+            "One call less than max_concurrent_requests is served; the last is CONFLICT.";
+        OperationLostInCrash "operation_lost_in_crash" "CETP2-6-10"
+            "What an operation gave is lost when the process dies, and it has failed.";
+        RecoveredRunsTwice "recovered_runs_twice" "CETP2-6-11"
+            "An operation that is taken up after a restart has its effect twice.";
+        RepeatedFailureIsInternal "repeated_failure_is_internal_error" "CETP2-6-04"
+            "The repeat of an execution that ended with an error is INTERNAL_ERROR.";
+        OtherSessionConflict "other_session_is_conflict" "CETP2-6-12"
+            "While a call of another session of the caller is worked on, the answer is CONFLICT.";
+        OperationsNotDeduplicated "operations_not_deduplicated" "CETP2-6-01"
+            "Tools that run as operations are not deduplicated.";
+        CallerOfArgsBelieved "caller_of_args_believed" "CETP2-7.1-01"
+            "Members caller and scopes of the args are taken out of them and believed.";
+        RotatedIsInternalError "rotated_is_internal_error" "CETP2-7.1-05"
+            "A caller with a rotated certificate is answered INTERNAL_ERROR.";
+        RestartGrantsAgain "restart_grants_again" "CETP2-7.2-02"
+            "A restart brings withdrawn scopes back.";
     }
 }
 
@@ -1026,6 +1101,19 @@ registry! {
             "A tool other than fixture_secret whose scope the caller lacks is hidden from it.";
         AuditTellsMore "audit_tells_more" "CETP2-7.2-04"
             "The audit has an event for each stage of a call.";
+        // Found by reading the vectors with other providers in mind.
+        ReadsBindTheirId "reads_bind_their_request_id" "CETP2-6-03"
+            "The request_id of a read is recorded as that of a write is: with other content it is INVALID_REQUEST.";
+        ApprovalNeedsNoToken "approval_needs_no_token" "CETP2-4.3-09"
+            "An empty resume_token is none, and a call that the user has approved is executed without its token.";
+        WaitingCallConflict "waiting_call_conflict" "CETP2-4.3-09"
+            "A call that waits for the user and is sent again without its token is CONFLICT.";
+        RestartEndsQuestions "restart_ends_questions" "CETP2-4.3-07"
+            "Questions to the user and their tokens end with the process.";
+        CallsTakeTurns "calls_take_turns" "CETP2-6-12"
+            "The calls of a session are worked on one after another, whatever max_concurrent_requests says.";
+        ShortSessions "short_sessions" "CETP2-2.2-10"
+            "Sessions end after thirty seconds.";
     }
 }
 

@@ -320,6 +320,11 @@ impl ProviderTarget {
         if !matches!(params.text("mode")?, "stop" | "kill") {
             return Err(VerbError::InvalidParams("mode is stop or kill".into()));
         }
+        // In a round the calls come some way before the process dies; how far changes from one restart to the next. Without
+        // this a call would hardly ever get to its effect: one turn ends it.
+        for _ in 0..self.present(schedule)?.life() % 4 * 4 {
+            schedule.point("restart.before");
+        }
         let mut process = self.process.write().unwrap_or_else(PoisonError::into_inner);
         process.kill();
         *process = Provider::start(Arc::clone(&self.setup), schedule)?;

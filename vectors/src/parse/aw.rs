@@ -128,7 +128,7 @@ pub const ACTIONS: &[(&str, &str)] = &[
 const METHODS: [&str; 3] = ["describe", "validate_config", "invoke"];
 
 /// Members of a scenario that not every host can honour; a profile names those that it does under `features`.
-pub const SCENARIO_FEATURES: [&str; 3] = ["deadline_ms", "cancel_after_ms", "environment"];
+pub const SCENARIO_FEATURES: [&str; 4] = ["deadline_ms", "cancel_after_ms", "environment", "directory"];
 
 /// Long enough for a reader that does not wait to have read what is there.
 const DEFAULT_PAUSE_MS: u64 = 100;

@@ -24,7 +24,7 @@ fn what_there_is_is_written_and_marked() {
     let target = contrary(folder.path(), &["hang", &mark], "[limits]\nverb_ms = 600000");
     let out = folder.path().join("out");
     let mut run = Command::new(BINARY)
-        .args(["run", "--target", text(&target), "--report", text(&out)])
+        .args(["run", "--target", text(&target), "--report", text(&out), "cetp2/provider/6/"])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();

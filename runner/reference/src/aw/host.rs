@@ -248,7 +248,6 @@ impl Host {
             let mut row = json!({ "step": step.id });
             match outcome {
                 Outcome::Success(effects) => {
-                    blocks |= effects.iter().any(|effect| effect["type"] == "block");
                     row["outcome"] = json!("success");
                     row["effects"] = Json::Array(effects);
                 }
@@ -261,11 +260,10 @@ impl Host {
                     if let Some(code) = error_code {
                         row["error_code"] = json!(code);
                     }
-                    blocks |= switches.broken(Fault::OnErrorIsBlock) && step.on_error == "block";
                 }
             }
             faults::tell(&mut row, switches);
-            blocks |= row["outcome"] == "success" && faults::counts_as_block(&row);
+            blocks |= faults::blocks(&row, switches);
             account.push(row);
             if blocks && switches.leeway(Leeway::StopsAfterBlock) {
                 break;

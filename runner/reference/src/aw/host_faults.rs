@@ -194,7 +194,9 @@ pub(super) fn tell(row: &mut Json, switches: Switches) {
     }
 }
 
-/// Whether a step's effects hold a block.
-pub(super) fn counts_as_block(row: &Json) -> bool {
-    row["effects"].as_array().is_some_and(|effects| effects.iter().any(|effect| effect["type"] == "block"))
+/// Whether what became of a step is a block by the policy: an effect of a success, never what is done about a failure.
+pub(super) fn blocks(row: &Json, switches: Switches) -> bool {
+    let effects = row["effects"].as_array();
+    let requested = effects.is_some_and(|effects| effects.iter().any(|effect| effect["type"] == "block"));
+    requested || (switches.broken(Fault::OnErrorIsBlock) && row["action"] == "block")
 }

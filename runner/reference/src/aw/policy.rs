@@ -78,6 +78,10 @@ pub fn serve(stdin: &[u8], options: Options) -> Served {
         Ok(reply) => reply,
         Err(code) => {
             served.stderr = format!("policy: {code}\n");
+            if switches.leeway(Leeway::ErrorsByExit) {
+                served.exit = 1;
+                return served;
+            }
             error(request.id(), &code)
         }
     };

@@ -186,6 +186,7 @@ registry! {
     /// Behaviours that the text allows beside the usual one.
     Leeway {
         SilentOnGarbage "silent_on_garbage" "AW1-P-39" "What is no request gets no reply, and exit status 2.";
+        ErrorsByExit "errors_by_exit" "AW1-P-24" "An error has no reply: exit status 1, and words on standard error.";
         DigestUnverified "digest_unverified" "AW1-P-43" "The provider does not verify input_digest.";
         ReplyPretty "reply_pretty" "AW1-P-03" "Replies are written over several lines, with blanks around them.";
         ReplyEscaped "reply_escaped" "AW1-P-03" "Replies write every character that is not ASCII as an escape.";

@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 /// # Errors
 /// What is wrong, in words that are ours: nothing of the text is in them.
 pub fn read(text: &[u8], max_bytes: usize) -> Result<Json, &'static str> {
-    read_with(text, Limits { max_bytes, max_level: MAX_LEVEL, numbers: Numbers::Exact, lenient: false })
+    read_with(text, Limits { max_bytes, max_level: MAX_LEVEL, numbers: Numbers::Exact, ..Limits::TEXT })
 }
 
 /// Reads arguments that the agent wrote. They are sent as they are and read for checking only, so a number may be one
@@ -38,6 +38,7 @@ pub(super) fn read_with(text: &[u8], limits: Limits) -> Result<Json, &'static st
     parse(text, limits).map_err(|error| match error.fault {
         Fault::TooLong => "it is too long",
         Fault::TooDeep => "it is nested too deeply",
+        Fault::TooMany => "it holds too many values",
         Fault::DuplicateMember(_) => "a member occurs twice",
         Fault::Number(_) => "a number is out of range",
         Fault::Encoding | Fault::LoneSurrogate => "it is not valid Unicode",

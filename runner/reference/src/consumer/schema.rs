@@ -230,10 +230,10 @@ mod tests {
     fn the_deepest_that_is_let_through_needs_little_stack() {
         let schema = chain(30, |next| json!({ "properties": { "a": { "$ref": "#" } }, "allOf": [next] }));
         let work = move || {
-            let schema = Schema::read(&schema).unwrap();
-            let value = (0..50).fold(json!({}), |inner, _| json!({ "a": inner }));
-            // It is refused for its steps or validated: either way the thread lives.
-            let _ = schema.check(&value);
+            // It is refused for its growth or its steps, or validated: whichever way, the thread lives.
+            if let Ok(schema) = Schema::read(&schema) {
+                let _ = schema.check(&(0..50).fold(json!({}), |inner, _| json!({ "a": inner })));
+            }
             let chain = chain(190, |next| json!({ "properties": { "x": next } }));
             let schema = Schema::read(&chain).unwrap();
             assert_eq!(schema.check(&json!({ "x": {} })), Ok(()));

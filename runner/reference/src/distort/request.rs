@@ -104,6 +104,7 @@ impl Read<'_, '_> {
             let has_common = versions.iter().any(|version| (1..=2).contains(version));
             if (self.broken(Fault::VersionsByDigit) && has_digit)
                 || (self.broken(Fault::NoCommonVersionFallsBack) && !has_common)
+                || (self.broken(Fault::OfferOf1GetsVersion2) && *versions == [1])
             {
                 versions.push(2);
             }
@@ -375,4 +376,9 @@ pub(super) fn codes(call: &Call<'_>, method: &str, sent: &Bundle, bundle: &mut B
         _ => return,
     };
     *bundle = error(bundle, other);
+}
+
+/// Whether an offer has a key that `negotiate` does not know.
+pub(crate) fn offers_more(extras: &Bundle) -> bool {
+    extras.0.keys().any(|name| ![key::CONSUMER_VERSIONS, key::CONSUMER_CAPABILITIES].contains(&name.as_str()))
 }

@@ -45,14 +45,24 @@ impl Call<'_> {
 
     /// A reply that echoes, with this text for `data`.
     pub fn reply(&self, status: &str, data: &str) -> Json {
-        json!({ "bundle": { "status": { "string": status }, "protocol_version": { "int": 2 },
-            "request_id": self.extras["request_id"], "data": { "string": data } } })
+        self.echoing(
+            json!({ "status": { "string": status }, "protocol_version": { "int": 2 }, "data": { "string": data } }),
+        )
+    }
+
+    /// A Bundle with the request's identifier; `negotiate` has none.
+    fn echoing(&self, mut bundle: Json) -> Json {
+        if let Some(request_id) = self.extras.get("request_id") {
+            bundle["request_id"] = request_id.clone();
+        }
+        json!({ "bundle": bundle })
     }
 
     pub fn error(&self, code: &str, retryable: bool) -> Json {
-        json!({ "bundle": { "status": { "string": "error" }, "protocol_version": { "int": 2 },
-            "request_id": self.extras["request_id"], "error_code": { "string": code },
-            "error_message": { "string": "it did not work" }, "retryable": { "bool": retryable } } })
+        self.echoing(
+            json!({ "status": { "string": "error" }, "protocol_version": { "int": 2 }, "error_code": { "string": code },
+            "error_message": { "string": "it did not work" }, "retryable": { "bool": retryable } }),
+        )
     }
 
     /// An error that only the user can change, with a screen of this package.
