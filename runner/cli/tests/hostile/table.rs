@@ -939,7 +939,9 @@ pub static TABLE: &[Case] = &[
         "answers every call with 7 MiB",
         Moment::Verb("provider.call"),
         large_answers,
-        "error", "longer than 16777216 bytes"),
+        "error",
+        "longer than 16777216 bytes",
+    ),
     // When it is started.
     provider(
         "starts-silent",
