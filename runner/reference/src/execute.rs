@@ -525,10 +525,7 @@ impl Call<'_> {
                 refuse(Code::InternalError, "The execution had failed.")
             }
             Some(Outcome::Error(refusal)) => Err(refusal.into()),
-            Some(Outcome::Cancelled) => {
-                let refusal = Refusal::new(Code::Cancelled, "The operation was cancelled.");
-                Err(Refusal { retryable: self.broken(Fault::CodeCancelledRetryable), ..refusal }.into())
-            }
+            Some(Outcome::Cancelled) => refuse(Code::Cancelled, "The operation was cancelled."),
             None if self.leeway(Leeway::RepeatIsConflictWithoutAsync) => {
                 refuse(Code::Conflict, "This execution is under way.")
             }

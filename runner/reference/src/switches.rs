@@ -902,8 +902,6 @@ registry! {
             "A result of an operation of more than 64 KiB is RESULT_TOO_LARGE where it cannot be a file.";
         FileByCharacters "file_by_characters" "CETP2-4.5-14"
             "Whether a result is large enough for a file is counted in characters; what is in between is RESULT_TOO_LARGE.";
-        CodeCancelledRetryable "cancelled_is_retryable" "CETP2-5-04"
-            "CANCELLED is retryable.";
         TraceOfMistypedKeys "trace_of_mistyped_keys" "CETP2-5-05"
             "INVALID_REQUEST tells where in the code it arose.";
         LeadingZerosRead "leading_zeros_read" "CETP2-5-10"
@@ -918,7 +916,7 @@ registry! {
             "The repeat of an execution that ended with an error is INTERNAL_ERROR.";
         OtherSessionConflict "other_session_is_conflict" "CETP2-6-12"
             "While a call of another session of the caller is worked on, the answer is CONFLICT.";
-        OperationsNotDeduplicated "operations_not_deduplicated" "CETP2-6-01"
+        OperationsNotDeduplicated "operations_not_deduplicated" "CETP2-4.4-14"
             "Tools that run as operations are not deduplicated.";
         CallerOfArgsBelieved "caller_of_args_believed" "CETP2-7.1-01"
             "Members caller and scopes of the args are taken out of them and believed.";

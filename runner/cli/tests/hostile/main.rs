@@ -4,6 +4,13 @@
 //!
 //! This executable is the target, too, started as [`program::ARGUMENT`] SWITCH FOLDER; and the process that measures.
 
+#![allow(
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::zombie_processes,
+    reason = "it plays programs that do what they should not"
+)]
+
 mod descriptors;
 mod killed;
 mod measure;

@@ -33,7 +33,7 @@ fn table() -> String {
         );
         for case in rows {
             let outcome = if case.on == Moment::FirstStart { "exit 3" } else { case.outcome };
-            let message = if case.message.is_empty() { String::new() } else { format!("{}", code(case.message)) };
+            let message = if case.message.is_empty() { String::new() } else { code(case.message).to_string() };
             out += &format!("| `{}` | {} | {outcome} | {message} |\n", case.switch, case.does.replace('|', r"\|"));
         }
         out.push('\n');
