@@ -25,6 +25,7 @@ end_ms = 200
 output_bytes = 67108864
 stderr_bytes = 4194304
 requests = 300
+kept_bytes = 10485760
 unread_bytes = 16777216
 ";
 

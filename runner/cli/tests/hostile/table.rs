@@ -940,7 +940,7 @@ pub static TABLE: &[Case] = &[
         Moment::Verb("provider.call"),
         large_answers,
         "error",
-        "longer than 16777216 bytes",
+        "longer than 10485760 bytes",
     ),
     // When it is started.
     provider(
@@ -1236,7 +1236,7 @@ pub static TABLE: &[Case] = &[
             }
         },
         "error",
-        "longer than 16777216 bytes",
+        "longer than 10485760 bytes",
     ),
     consumer(
         "asks-with-a-long-id",
