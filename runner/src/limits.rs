@@ -48,7 +48,7 @@ impl Default for Limits {
             end_ms: 500,
             line_bytes: 8 << 20,
             nesting: 10_000,
-            values: 100_000,
+            values: 1_000_000,
             output_bytes: 512 << 20,
             kept_bytes: 16 << 20,
             stderr_bytes: 64 << 20,

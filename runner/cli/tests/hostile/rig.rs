@@ -26,6 +26,7 @@ output_bytes = 67108864
 stderr_bytes = 4194304
 requests = 300
 kept_bytes = 10485760
+values = 100000
 unread_bytes = 16777216
 ";
 
