@@ -540,9 +540,8 @@ impl Call<'_> {
     /// §3.4: an operation is had only where async_operations was negotiated; elsewhere such a tool is synchronous.
     fn runs_in_background(&self, x: &Execution<'_>, held: bool) -> bool {
         let may = x.tool.may_run_in_background || self.broken(Fault::SyncToolAccepted);
-        let unasked = self.broken(Fault::AcceptedUnasked)
-            || (held && self.broken(Fault::HeldJobAcceptedUnasked))
-            || self.broken(Fault::JobAcceptedWithoutAsync);
+        let unasked =
+            self.broken(Fault::JobAcceptedWithoutAsync) || (held && self.broken(Fault::HeldJobAcceptedUnasked));
         may && (self.can(x.session, Capability::AsyncOperations) || (x.tool.may_run_in_background && unasked))
     }
 

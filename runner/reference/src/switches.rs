@@ -438,8 +438,6 @@ registry! {
             "cancel_operation works without cancellation.";
         CancelsThenRefuses "cancels_then_refuses" "CETP2-2.3-02"
             "cancel_operation without cancellation is refused and cancels all the same.";
-        AcceptedUnasked "accepted_unasked" "CETP2-2.3-04"
-            "A sync_or_async tool is accepted as an operation in every session.";
         HeldJobAcceptedUnasked "held_job_accepted_unasked" "CETP2-2.3-04"
             "Work that takes long is accepted as an operation in every session.";
         ProviderIdOfCaller "provider_id_of_caller" "CETP2-3.1-01"
@@ -1059,8 +1057,6 @@ registry! {
         ManifestHasMore "manifest_has_more" "CETP2-2.1-08"
             "The package has another exported service and another ContentProvider.";
         // Deduplication, confirmation and errors.
-        UnavailableAboveLimit "unavailable_above_limit" "CETP2-6-12"
-            "Above max_concurrent_requests the answer is UNAVAILABLE instead of a place in the queue.";
         SpentTokenRefused "spent_token_refused" "CETP2-4.3-08"
             "The identical call with its used resume token is INVALID_REQUEST.";
         EarlyResumeConflict "early_resume_conflict" "CETP2-4.3-09"
