@@ -50,18 +50,19 @@ fn rank(outcome: Outcome) -> u8 {
     }
 }
 
+fn by_id(report: &Report) -> BTreeMap<&str, &VectorRow> {
+    report.results.iter().map(|row| (row.vector.as_str(), row)).collect()
+}
+
 /// Compares two reports of one suite and role.
 pub fn compare(before: &Report, after: &Report) -> Difference {
-    let by_id = |report: &'_ Report| -> BTreeMap<String, VectorRow> {
-        report.results.iter().map(|row| (row.vector.clone(), row.clone())).collect()
-    };
     let (old, new) = (by_id(before), by_id(after));
-    let ids: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let ids: BTreeSet<&str> = old.keys().chain(new.keys()).copied().collect();
     let mut out = Difference::default();
     for id in ids {
         let (a, b) = (old.get(id), new.get(id));
         let change = Change {
-            vector: id.clone(),
+            vector: id.to_owned(),
             before: a.map(|row| row.outcome),
             after: b.map(|row| row.outcome),
             reason: b.or(a).and_then(|row| row.reason.clone()),

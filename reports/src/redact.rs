@@ -7,6 +7,7 @@
 use crate::error::ReportError;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use cetp_vectors::expr::hex;
 use cetp_vectors::judge::{Judgement, judge};
 use cetp_vectors::machine::Answer;
 use cetp_vectors::model::Vector;
@@ -200,7 +201,7 @@ fn forms(secret: &str) -> Vec<String> {
         forms.push(again[1..again.len() - 1].to_owned());
         forms.push(form);
     }
-    let hex: String = secret.bytes().map(|b| format!("{b:02x}")).collect();
+    let hex = hex(secret.as_bytes());
     let mut encoded = vec![hex.to_uppercase(), hex];
     for shift in 0..3 {
         // The characters that depend on the secret alone, whatever stands before and behind it.

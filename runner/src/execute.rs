@@ -5,6 +5,7 @@
 use crate::adapter::{Fault, FaultKind, Incoming, RpcError, Session, await_message};
 use crate::limits::Limits;
 use base64::{Engine, engine::general_purpose::STANDARD};
+use cetp_vectors::expr::hex;
 use cetp_vectors::ledger::Role;
 use cetp_vectors::machine::{Action, Answer, Breakdown, End, MEMORY, Machine, Message, Observer, Start};
 use cetp_vectors::model::Vector;
@@ -447,7 +448,7 @@ impl Reading {
 
     fn result(self, error: Option<Json>) -> Json {
         let Reading { content, digest, bytes, reads, eof, .. } = self;
-        let digest: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = hex(&digest.finalize());
         let mut result = json!({ "bytes": bytes, "sha256": digest, "eof": eof, "reads": reads });
         if bytes <= MOST_CONTENT {
             match String::from_utf8(content) {

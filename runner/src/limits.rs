@@ -20,8 +20,8 @@ pub struct Limits {
     pub line_bytes: usize,
     /// The deepest nesting of a message; fixed by the target protocol.
     pub nesting: usize,
-    /// The most values in a message, all levels together: above what a Bundle can hold that passes through Binder. A line
-    /// of small values takes dozens of times its length in memory.
+    /// The most values in a message, all levels together: far above what a vector leads to. A line of small values takes
+    /// dozens of times its length in memory.
     pub values: usize,
     /// All lines of one vector together, in bytes: above what the largest vector needs (16 MiB read in small pieces).
     pub output_bytes: u64,
@@ -48,7 +48,7 @@ impl Default for Limits {
             end_ms: 500,
             line_bytes: 8 << 20,
             nesting: 10_000,
-            values: 250_000,
+            values: 1_000_000,
             output_bytes: 512 << 20,
             kept_bytes: 16 << 20,
             stderr_bytes: 64 << 20,

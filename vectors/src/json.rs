@@ -48,7 +48,7 @@ impl Limits {
 
     /// For JSON text that an implementation put into a Bundle: what the grammar allows is read, as no sentence of the
     /// specification forbids it. The number of values is far above what any vector leads to.
-    pub const DATA: Limits = Limits { max_values: 1_000_000, lenient: true, ..Limits::TEXT };
+    pub const DATA: Limits = Limits { max_values: 250_000, lenient: true, ..Limits::TEXT };
 
     /// For one message of `aw-provider/v1alpha1`: 1 MiB, level 32, exact numbers.
     pub const AW_MESSAGE: Limits =

@@ -170,7 +170,9 @@ impl Names {
             }
             Json::Object(members) if members.len() == 1 && !key.is_empty() => self.typed(key, members),
             Json::Object(members) => {
-                Json::Object(members.iter().map(|(name, value)| (name.clone(), self.value(name, value))).collect())
+                // What a process needs in memory can only be told of one that is a child.
+                let members = members.iter().filter(|(name, _)| *name != "peak_bytes");
+                Json::Object(members.map(|(name, value)| (name.clone(), self.value(name, value))).collect())
             }
             Json::Number(n) if key.ends_with("_ms") => {
                 json!(n.as_i64().map_or(0, |ms| ms.saturating_sub(self.begin_ms)))

@@ -187,7 +187,7 @@ mod tests {
                     }
                     lengthy(&mut body, api, inner);
                 }
-                other => unimplemented!("{other:?}"),
+                other => panic!("this writer has no {other:?}"),
             }
         }
         int(&mut out, body.len() as i32);

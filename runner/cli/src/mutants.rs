@@ -239,7 +239,7 @@ fn test(catalogue: &Catalogue, args: &MutantsArgs, work: &Work) -> Mutant {
         // Only a vector that is about the broken requirement kills; the others tell what else a survivor does.
         let (mut about, rest): (Vec<&Vector>, Vec<&Vector>) =
             mine.into_iter().partition(|v| v.requirements.iter().any(|id| id == requirement));
-        about.sort_by_key(|v| cost(v));
+        about.sort_by_cached_key(|v| cost(v));
         mutant.try_vectors(catalogue, args, &names, &about);
         if mutant.killers.is_empty() {
             mutant.try_vectors(catalogue, args, &names, &rest);
@@ -273,12 +273,10 @@ impl Mutant {
         let (fault, requirement) = (self.fault, self.infos[0].rests_on);
         // A vector about providers of version 2 alone is run on such a one, all others on a dual-stack one.
         let targets = match self.role {
-            _ if args.suite == cetp_vectors::aw::SUITE => match self.role {
-                Role::Host => &[("aw-host", false)][..],
-                Role::Admission => &[("aw-admission", false)],
-                _ => &[("aw-provider", false)],
-            },
-            Role::Consumer => &[("consumer", false)][..],
+            Role::Host => &[("aw-host", false)][..],
+            Role::Admission => &[("aw-admission", false)],
+            Role::Consumer => &[("consumer", false)],
+            _ if args.suite == cetp_vectors::aw::SUITE => &[("aw-provider", false)],
             _ => &[("provider", false), ("provider-v2-only", true)],
         };
         for (name, stack) in targets {

@@ -15,6 +15,7 @@ use cetp_reports::model::{FORMAT, Program, Report, Subject, Suite, VectorRow, de
 use cetp_reports::redact::Redactor;
 use cetp_runner::adapter::Adapter;
 use cetp_runner::engine::{self, Options, VectorResult};
+use cetp_vectors::expr::hex;
 use cetp_vectors::judge::Judgement;
 use cetp_vectors::ledger::Role;
 use cetp_vectors::load::Catalogue;
@@ -272,7 +273,7 @@ fn digest(file: &Path) -> std::io::Result<String> {
     let mut buffer = vec![0; 64 << 10];
     loop {
         match reader.read(&mut buffer)? {
-            0 => return Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
+            0 => return Ok(hex(&digest.finalize())),
             n => digest.update(&buffer[..n]),
         }
     }

@@ -1,41 +1,25 @@
 //! The references of `aw-provider` and the Python provider pass every vector, in this process and as programs; and the
 //! adapter `spawn` sees what a program does.
 
+mod common;
+
 use cetp_conformance::{builtin, builtin_aw};
 use cetp_runner::adapter::Adapter;
-use cetp_runner::engine::{Options, Run, VectorResult, describe};
+use cetp_runner::engine::VectorResult;
 use cetp_runner::exchange::{Ended, Exchange, Terms};
 use cetp_runner::guard::{Exit, Guard, Program};
 use cetp_runner::limits::Limits;
 use cetp_runner::spawn::SpawnAdapter;
+use cetp_vectors::aw::SUITE;
 use cetp_vectors::judge::Outcome;
 use cetp_vectors::ledger::Role;
 use cetp_vectors::load::Catalogue;
 use cetp_vectors::model::Vector;
+use common::{run, vectors_of};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_cetp-conformance");
-
-fn vectors(catalogue: &Catalogue, role: Role) -> Vec<&Vector> {
-    catalogue.vectors.iter().filter(|v| v.suite == cetp_vectors::aw::SUITE && v.role == role).collect()
-}
-
-fn run(vectors: &[&Vector], adapter: &dyn Adapter) -> Vec<VectorResult> {
-    let (session, target_json, target) = describe(adapter).unwrap();
-    let options = Options { threads: 2, ..Options::default() };
-    let interrupted = AtomicBool::new(false);
-    let run = Run {
-        vectors,
-        adapter,
-        target_json: &target_json,
-        target: &target,
-        options: &options,
-        interrupted: &interrupted,
-    };
-    run.run(session, &mut |_| ())
-}
 
 fn builtin_target(name: &str) -> Box<dyn Adapter> {
     builtin::reference(name, &[], Limits::default(), Path::new(PROGRAM)).unwrap()
@@ -60,7 +44,7 @@ fn assert_all_pass(vectors: &[&Vector], results: &[VectorResult], core_only: boo
 fn the_references_pass() {
     let catalogue = Catalogue::embedded();
     for name in builtin_aw::NAMES {
-        let vectors = vectors(&catalogue, builtin_aw::role(name).unwrap());
+        let vectors = vectors_of(&catalogue, SUITE, builtin_aw::role(name).unwrap());
         assert!(vectors.len() > 20, "{name}");
         let results = run(&vectors, builtin_target(name).as_ref());
         assert_all_pass(&vectors, &results, name.ends_with("-core"), name);
@@ -87,7 +71,7 @@ fn the_programs_do_the_same() {
             guard: PROGRAM.into(),
         };
         // What is watched is the folder, and others write into a temporary one.
-        let vectors: Vec<&Vector> = vectors(&catalogue, role)
+        let vectors: Vec<&Vector> = vectors_of(&catalogue, SUITE, role)
             .into_iter()
             .filter(|v| !v.requirements.contains(&"AW1-P-46".to_owned()))
             .collect();
@@ -98,7 +82,7 @@ fn the_programs_do_the_same() {
 #[test]
 fn the_python_provider_passes() {
     let catalogue = Catalogue::embedded();
-    let vectors = vectors(&catalogue, Role::Provider);
+    let vectors = vectors_of(&catalogue, SUITE, Role::Provider);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let mut opener = builtin::opener(false);
     opener.guard = PROGRAM.into();

@@ -1,16 +1,17 @@
 //! The reference passes every vector, in process and over stdio, and does the same in both.
 
+mod common;
+
 use cetp_conformance::builtin;
-use cetp_runner::adapter::Adapter;
-use cetp_runner::engine::{Options, Run, VectorResult, describe};
+use cetp_runner::engine::VectorResult;
 use cetp_runner::target::Target;
 use cetp_vectors::judge::Outcome;
 use cetp_vectors::ledger::Role;
 use cetp_vectors::load::Catalogue;
 use cetp_vectors::model::Vector;
 use cetp_vectors::normalise::normalise;
+use common::{run, vectors_of};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
@@ -24,25 +25,6 @@ fn open(name: &str) -> Target {
 
 fn stdio_reference(options: &str) -> String {
     format!("stdio:{} reference {options}", env!("CARGO_BIN_EXE_cetp-conformance"))
-}
-
-fn run(vectors: &[&Vector], adapter: &dyn Adapter) -> Vec<VectorResult> {
-    let (session, target_json, target) = describe(adapter).unwrap();
-    let options = Options { threads: 2, ..Options::default() };
-    let interrupted = AtomicBool::new(false);
-    let run = Run {
-        vectors,
-        adapter,
-        target_json: &target_json,
-        target: &target,
-        options: &options,
-        interrupted: &interrupted,
-    };
-    run.run(session, &mut |_| ())
-}
-
-fn vectors_of(catalogue: &Catalogue, role: Role) -> Vec<&Vector> {
-    catalogue.vectors.iter().filter(|v| v.suite == "cetp-v2" && v.role == role).collect()
 }
 
 /// Every vector passes, but for those that are about a provider of another kind.
@@ -68,7 +50,7 @@ fn the_consumer_does_the_same_in_process_and_over_stdio() {
 
 fn does_the_same(role: Role) {
     let catalogue = Catalogue::embedded();
-    let vectors = vectors_of(&catalogue, role);
+    let vectors = vectors_of(&catalogue, "cetp-v2", role);
     let in_process = run(&vectors, open(&format!("builtin:{}", role.name())).adapter.as_ref());
     let over_stdio = run(&vectors, open(&stdio_reference(role.name())).adapter.as_ref());
     assert_all_pass(&in_process, "in process");
@@ -98,7 +80,7 @@ fn does_the_same(role: Role) {
 #[test]
 fn a_provider_of_version_2_alone_passes_as_well() {
     let catalogue = Catalogue::embedded();
-    let vectors = vectors_of(&catalogue, Role::Provider);
+    let vectors = vectors_of(&catalogue, "cetp-v2", Role::Provider);
     assert_all_pass(&run(&vectors, open("builtin:provider-v2-only").adapter.as_ref()), "in process");
     assert_all_pass(&run(&vectors, open(&stdio_reference("provider --v2-only")).adapter.as_ref()), "over stdio");
 }
@@ -106,7 +88,7 @@ fn a_provider_of_version_2_alone_passes_as_well() {
 #[test]
 fn the_python_provider_passes_as_well() {
     let catalogue = Catalogue::embedded();
-    let vectors = vectors_of(&catalogue, Role::Provider);
+    let vectors = vectors_of(&catalogue, "cetp-v2", Role::Provider);
     let file = root().join("examples/python-provider/target.toml");
     assert_all_pass(&run(&vectors, open(&file.display().to_string()).adapter.as_ref()), "python-provider");
 }
@@ -114,14 +96,14 @@ fn the_python_provider_passes_as_well() {
 #[test]
 fn a_consumer_without_optional_capabilities_passes_as_well() {
     let catalogue = Catalogue::embedded();
-    let vectors = vectors_of(&catalogue, Role::Consumer);
+    let vectors = vectors_of(&catalogue, "cetp-v2", Role::Consumer);
     assert_all_pass(&run(&vectors, open("builtin:consumer-core").adapter.as_ref()), "in process");
 }
 
 #[test]
 fn the_python_consumer_passes_as_well() {
     let catalogue = Catalogue::embedded();
-    let vectors = vectors_of(&catalogue, Role::Consumer);
+    let vectors = vectors_of(&catalogue, "cetp-v2", Role::Consumer);
     let file = root().join("examples/python-consumer/target.toml");
     assert_all_pass(&run(&vectors, open(&file.display().to_string()).adapter.as_ref()), "python-consumer");
 }

@@ -525,10 +525,7 @@ impl Call<'_> {
                 refuse(Code::InternalError, "The execution had failed.")
             }
             Some(Outcome::Error(refusal)) => Err(refusal.into()),
-            Some(Outcome::Cancelled) => {
-                let refusal = Refusal::new(Code::Cancelled, "The operation was cancelled.");
-                Err(Refusal { retryable: self.broken(Fault::CodeCancelledRetryable), ..refusal }.into())
-            }
+            Some(Outcome::Cancelled) => refuse(Code::Cancelled, "The operation was cancelled."),
             None if self.leeway(Leeway::RepeatIsConflictWithoutAsync) => {
                 refuse(Code::Conflict, "This execution is under way.")
             }
@@ -543,9 +540,8 @@ impl Call<'_> {
     /// §3.4: an operation is had only where async_operations was negotiated; elsewhere such a tool is synchronous.
     fn runs_in_background(&self, x: &Execution<'_>, held: bool) -> bool {
         let may = x.tool.may_run_in_background || self.broken(Fault::SyncToolAccepted);
-        let unasked = self.broken(Fault::AcceptedUnasked)
-            || (held && self.broken(Fault::HeldJobAcceptedUnasked))
-            || self.broken(Fault::JobAcceptedWithoutAsync);
+        let unasked =
+            self.broken(Fault::JobAcceptedWithoutAsync) || (held && self.broken(Fault::HeldJobAcceptedUnasked));
         may && (self.can(x.session, Capability::AsyncOperations) || (x.tool.may_run_in_background && unasked))
     }
 

@@ -20,6 +20,8 @@
 //! | [`v1`] | the read-only subset | §8 |
 //! | [`application`] | what an app brings to all this | §10 |
 //!
+//! `aw-provider/v1alpha1`, the second protocol of the suite, has a checker, a provider, a host and an admission in [`aw`].
+//!
 //! **The test side**: [`fixture`] (the tools every vector knows), [`target`] (the verbs and controls of the target
 //! protocol, in process), [`stdio`] (the same over a pipe, with a process that can really be killed), [`schedule`]
 //! (deterministic interleavings), [`switches`] (ways to break or bend the provider, to prove the vectors).

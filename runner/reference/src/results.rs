@@ -48,7 +48,7 @@ impl Call<'_> {
     ) -> Result<(String, Option<Value>)> {
         let switches = &self.provider.setup.switches;
         let may_be_file = self.can(session, Capability::LargeResults) || self.broken(Fault::FileUnasked);
-        let (limit, any_size) = (faults::inline_limit(switches), self.broken(Fault::InlineAboveLimit));
+        let limit = faults::inline_limit(switches);
         let prefers_file = may_be_file && self.leeway(Leeway::SmallResultsAsFile);
         let length = |json: &str| faults::inline_length(switches, json);
         let value_as_sent = faults::written(switches, value.to_owned());
@@ -64,7 +64,7 @@ impl Call<'_> {
         if length(&value_as_sent) <= limit && !prefers_file {
             let data = faults::written(switches, wrap(&format!(r#"{{"kind":"inline","value":{value}}}"#)));
             // What counts is the JSON that goes into the Bundle.
-            let fits = length(&data) <= limit || any_size || self.broken(Fault::InlineLimitOffByOne);
+            let fits = length(&data) <= limit || self.broken(Fault::InlineLimitOffByOne);
             if fits || self.leeway(Leeway::GreyZoneInline) {
                 return Ok((data, None));
             }

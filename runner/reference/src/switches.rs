@@ -438,8 +438,6 @@ registry! {
             "cancel_operation works without cancellation.";
         CancelsThenRefuses "cancels_then_refuses" "CETP2-2.3-02"
             "cancel_operation without cancellation is refused and cancels all the same.";
-        AcceptedUnasked "accepted_unasked" "CETP2-2.3-04"
-            "A sync_or_async tool is accepted as an operation in every session.";
         HeldJobAcceptedUnasked "held_job_accepted_unasked" "CETP2-2.3-04"
             "Work that takes long is accepted as an operation in every session.";
         ProviderIdOfCaller "provider_id_of_caller" "CETP2-3.1-01"
@@ -902,8 +900,6 @@ registry! {
             "A result of an operation of more than 64 KiB is RESULT_TOO_LARGE where it cannot be a file.";
         FileByCharacters "file_by_characters" "CETP2-4.5-14"
             "Whether a result is large enough for a file is counted in characters; what is in between is RESULT_TOO_LARGE.";
-        CodeCancelledRetryable "cancelled_is_retryable" "CETP2-5-04"
-            "CANCELLED is retryable.";
         TraceOfMistypedKeys "trace_of_mistyped_keys" "CETP2-5-05"
             "INVALID_REQUEST tells where in the code it arose.";
         LeadingZerosRead "leading_zeros_read" "CETP2-5-10"
@@ -918,7 +914,7 @@ registry! {
             "The repeat of an execution that ended with an error is INTERNAL_ERROR.";
         OtherSessionConflict "other_session_is_conflict" "CETP2-6-12"
             "While a call of another session of the caller is worked on, the answer is CONFLICT.";
-        OperationsNotDeduplicated "operations_not_deduplicated" "CETP2-6-01"
+        OperationsNotDeduplicated "operations_not_deduplicated" "CETP2-4.4-14"
             "Tools that run as operations are not deduplicated.";
         CallerOfArgsBelieved "caller_of_args_believed" "CETP2-7.1-01"
             "Members caller and scopes of the args are taken out of them and believed.";
@@ -1061,8 +1057,6 @@ registry! {
         ManifestHasMore "manifest_has_more" "CETP2-2.1-08"
             "The package has another exported service and another ContentProvider.";
         // Deduplication, confirmation and errors.
-        UnavailableAboveLimit "unavailable_above_limit" "CETP2-6-12"
-            "Above max_concurrent_requests the answer is UNAVAILABLE instead of a place in the queue.";
         SpentTokenRefused "spent_token_refused" "CETP2-4.3-08"
             "The identical call with its used resume token is INVALID_REQUEST.";
         EarlyResumeConflict "early_resume_conflict" "CETP2-4.3-09"

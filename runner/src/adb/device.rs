@@ -308,8 +308,9 @@ impl Prepared {
             commands.extend(new.iter().map(|name| format!("pm uninstall {}", shell::quoted(name))));
         }
         for command in commands {
+            let limit = if command.starts_with("pm ") { COMMAND } else { FAREWELL };
             // One that is gone by now has nothing to be undone.
-            if self.device.shell(&command, FAREWELL).is_err() {
+            if self.device.shell(&command, limit).is_err() {
                 break;
             }
         }

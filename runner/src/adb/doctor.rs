@@ -8,6 +8,7 @@ use super::{AdbError, Trouble, devices};
 use crate::adapter::{Fault, Incoming, Session, await_message};
 use crate::check::Finding;
 use crate::limits::Limits;
+use cetp_vectors::ledger::Role;
 use serde_json::json;
 
 /// What was found, in the order in which it was looked for. It ends with the first thing that keeps the rest from being
@@ -86,16 +87,18 @@ fn examine(
         let words = described[name].as_array().map(Vec::as_slice).unwrap_or_default();
         words.iter().filter_map(|word| word.as_str()).collect::<Vec<_>>().join(", ")
     };
-    match described["authority"].as_str() {
-        Some(authority) => lines.push((Finding::Good, format!("the provider's authority is {authority}"))),
-        None => lines.push((Finding::Missing, format!("{} has no provider that can be seen", settings.package))),
+    if settings.role == Role::Provider {
+        match described["authority"].as_str() {
+            Some(authority) => lines.push((Finding::Good, format!("the provider's authority is {authority}"))),
+            None => lines.push((Finding::Missing, format!("{} has no provider that can be seen", settings.package))),
+        }
+        if described["fixture"].is_null() {
+            let message = "the package does not carry the fixture, or does not trust this driver: only what needs no \
+                           fixture is run";
+            lines.push((Finding::Missing, message.into()));
+        }
+        lines.push((Finding::Good, format!("callers: {}", list("callers"))));
     }
-    if described["fixture"].is_null() && described["roles"] != json!(["consumer"]) {
-        let message = "the package does not carry the fixture, or does not trust this driver: only what needs no fixture \
-                       is run";
-        lines.push((Finding::Missing, message.into()));
-    }
-    lines.push((Finding::Good, format!("callers: {}", list("callers"))));
     lines.push((Finding::Good, format!("controls: {}", list("controls"))));
     Ok(())
 }

@@ -27,6 +27,7 @@ use device::{Device, Prepared};
 use session::AdbSession;
 use settings::Settings;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Why something could not be done over adb. Always about the server or the device, never about what is under test.
@@ -74,12 +75,17 @@ pub struct AdbAdapter {
     /// Where given, every message is checked against the schemas of the target protocol, both ways.
     pub checker: Option<Arc<Checker>>,
     prepared: Mutex<Option<Prepared>>,
+    /// Starts that failed one after the other.
+    failed_starts: AtomicU32,
 }
+
+/// After so many starts that failed one after the other the device is given up: hundreds of vectors would each wait for it.
+const MOST_FAILED_STARTS: u32 = 3;
 
 impl AdbAdapter {
     /// An adapter that has not touched any device yet.
     pub fn new(settings: Settings, limits: Limits, checker: Option<Arc<Checker>>) -> AdbAdapter {
-        AdbAdapter { settings, limits, checker, prepared: Mutex::new(None) }
+        AdbAdapter { settings, limits, checker, prepared: Mutex::new(None), failed_starts: AtomicU32::new(0) }
     }
 
     /// The device, made ready at the first time.
@@ -107,12 +113,23 @@ impl Adapter for AdbAdapter {
     }
 
     fn start(&self) -> Result<Box<dyn Session>, Fault> {
+        let failed = self.failed_starts.load(Ordering::Relaxed);
+        if failed >= MOST_FAILED_STARTS {
+            let message = format!("the device was given up after {failed} starts that failed");
+            return Err(Fault::new(FaultKind::Start, message));
+        }
         let started = self
             .device()
             .and_then(|device| AdbSession::start(device, &self.settings, self.limits.clone(), self.checker.clone()));
         match started {
-            Ok(session) => Ok(Box::new(session)),
-            Err(error) => Err(Fault::new(FaultKind::Start, error)),
+            Ok(session) => {
+                self.failed_starts.store(0, Ordering::Relaxed);
+                Ok(Box::new(session))
+            }
+            Err(error) => {
+                self.failed_starts.fetch_add(1, Ordering::Relaxed);
+                Err(Fault::new(FaultKind::Start, error))
+            }
         }
     }
 

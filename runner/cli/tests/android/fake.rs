@@ -4,7 +4,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -36,6 +36,8 @@ pub enum Sick {
     CutInAnswer,
     /// From [`MARK`] on nothing comes from the device any more.
     StalledInCall,
+    /// At [`MARK`] the device is unplugged.
+    UnpluggedInCall,
     /// The harness answers everything but what is about [`MARK`]: it is the provider that hangs.
     HungProvider,
 }
@@ -56,6 +58,9 @@ struct Shared {
     commands: Mutex<Vec<String>>,
     /// Whether the harness's session is over, which ends the instrumentation.
     over: AtomicBool,
+    /// Whether the device was unplugged, and how often it was asked for since.
+    gone: AtomicBool,
+    asked_in_vain: AtomicU32,
 }
 
 impl Fake {
@@ -72,6 +77,8 @@ impl Fake {
             sick,
             commands: Mutex::default(),
             over: AtomicBool::new(false),
+            gone: AtomicBool::new(false),
+            asked_in_vain: AtomicU32::new(0),
         });
         let serving = Arc::clone(&shared);
         thread::spawn(move || {
@@ -83,6 +90,11 @@ impl Fake {
             }
         });
         Fake { address, shared }
+    }
+
+    /// How often a device was asked for that was unplugged.
+    pub fn asked_in_vain(&self) -> u32 {
+        self.shared.asked_in_vain.load(Ordering::SeqCst)
     }
 
     /// The commands that the device's shell was given.
@@ -116,6 +128,10 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
         return stream.write_all(text("shell_v2,cmd").as_bytes());
     }
     let Some(serial) = asked.strip_prefix("host:transport:") else { return fail(&mut stream, "unknown host service") };
+    if shared.gone.load(Ordering::SeqCst) {
+        shared.asked_in_vain.fetch_add(1, Ordering::SeqCst);
+        return fail(&mut stream, &format!("device '{serial}' not found"));
+    }
     if !shared.rows.contains(serial) {
         return fail(&mut stream, &format!("device '{serial}' not found"));
     }
@@ -131,7 +147,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
             return fail(&mut stream, "closed");
         }
         stream.write_all(b"OKAY")?;
-        harness(stream, shared.sick);
+        harness(stream, shared);
         shared.over.store(true, Ordering::SeqCst);
         return Ok(());
     }
@@ -202,7 +218,8 @@ fn shell(mut stream: TcpStream, command: &str, shared: &Shared) -> std::io::Resu
 }
 
 /// The reference as a program, and lines carried between it and the runner.
-fn harness(stream: TcpStream, sick: Sick) {
+fn harness(stream: TcpStream, shared: &Shared) {
+    let sick = shared.sick;
     let mut child = Command::new(BINARY)
         .args(["reference", "provider"])
         .stdin(Stdio::piped())
@@ -235,10 +252,15 @@ fn harness(stream: TcpStream, sick: Sick) {
         }
         let _ = back.shutdown(Shutdown::Both);
     });
+    let closing = stream.try_clone().unwrap();
     for line in BufReader::new(stream).lines() {
         let Ok(line) = line else { break };
         if line.contains(MARK) {
             fallen.store(true, Ordering::SeqCst);
+            if sick == Sick::UnpluggedInCall {
+                shared.gone.store(true, Ordering::SeqCst);
+                break;
+            }
             if sick == Sick::HungProvider {
                 continue;
             }
@@ -246,6 +268,9 @@ fn harness(stream: TcpStream, sick: Sick) {
         if writeln!(input, "{line}").is_err() {
             break;
         }
+    }
+    if shared.gone.load(Ordering::SeqCst) {
+        let _ = closing.shutdown(Shutdown::Both);
     }
     drop(input);
     let _ = child.wait();

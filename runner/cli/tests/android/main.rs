@@ -197,6 +197,19 @@ fn a_device_that_is_lost_in_a_call_is_an_error_and_never_a_fail() {
 }
 
 #[test]
+fn a_device_that_is_unplugged_is_given_up_soon() {
+    let fake = Fake::new(ONE, Sick::UnpluggedInCall);
+    let (ran, report) = run(&fake, "", &["cetp2/provider/5/"]);
+    ran.assert_tells(3, &["not found", "given up after 3 starts"]);
+    let report = report.unwrap();
+    let results = report["results"].as_array().unwrap();
+    let outcomes: Vec<&str> = results.iter().filter_map(|result| result["outcome"].as_str()).collect();
+    assert!(outcomes.len() > 10 && outcomes.contains(&"pass") && outcomes.contains(&"error"), "{outcomes:?}");
+    assert!(!outcomes.contains(&"fail"), "{outcomes:?}");
+    assert!(fake.asked_in_vain() < 12, "asked {} times for a device that is gone", fake.asked_in_vain());
+}
+
+#[test]
 fn a_provider_that_hangs_while_the_harness_answers_fails() {
     let (ran, report) = run(&Fake::new(ONE, Sick::HungProvider), "", &["--exact", CRASHING]);
     ran.assert_tells(1, &["did not answer within 3 s"]);

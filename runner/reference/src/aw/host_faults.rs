@@ -41,50 +41,58 @@ pub(super) fn checked(request: Json, rules: Rules, switches: Switches) -> Result
     parse_request(request.to_string().as_bytes(), rules)
 }
 
-/// A request that breaks a rule, where a switch asks for one.
+/// Faults whose requests would not pass the host's own checks.
+const SENT_UNCHECKED: [Fault; 11] = [
+    Fault::SendsUnchecked,
+    Fault::AllEffectsAllowed,
+    Fault::ResultBefore,
+    Fault::IdsOmitted,
+    Fault::IdsEmpty,
+    Fault::SendsExtraMember,
+    Fault::ConfigThroughFloats,
+    Fault::BudgetZero,
+    Fault::IdWithBlank,
+    Fault::DigestInsertionOrder,
+    Fault::DigestWithoutPrefix,
+];
+
+/// A request that is sent without a check, where a switch asks for one.
 pub(super) fn unchecked(unbound: &Json, switches: Switches) -> Option<Request> {
+    if !SENT_UNCHECKED.into_iter().any(|fault| switches.broken(fault)) {
+        return None;
+    }
     let mut request = unbound.clone();
     let event = &mut request["event"];
-    let mut broken = switches.broken(Fault::SendsUnchecked) || switches.broken(Fault::AllEffectsAllowed);
-    let mut change = |fault| {
-        let on = switches.broken(fault);
-        broken |= on;
-        on
-    };
-    if change(Fault::ResultBefore) && event["name"] == "tool.before" {
+    if switches.broken(Fault::ResultBefore) && event["name"] == "tool.before" {
         event["tool"]["result"] = json!({});
     }
-    if change(Fault::IdsOmitted) {
-        for (place, name) in [("", "session_id"), ("/agent", "instance_id"), ("/tool", "call_id")] {
-            if let Some(Json::Object(members)) = event.pointer_mut(place) {
-                members.retain(|known, value| known != name || !value.is_null());
-            }
+    for (place, name) in [("", "session_id"), ("/agent", "instance_id"), ("/tool", "call_id")] {
+        let Some(Json::Object(members)) = event.pointer_mut(place) else { continue };
+        if !members.get(name).is_some_and(Json::is_null) {
+            continue;
+        }
+        if switches.broken(Fault::IdsOmitted) {
+            members.remove(name);
+        }
+        if switches.broken(Fault::IdsEmpty) {
+            members.insert(name.to_owned(), json!(""));
         }
     }
-    if change(Fault::IdsEmpty) {
-        for place in ["/session_id", "/agent/instance_id", "/tool/call_id"] {
-            if let Some(value) = event.pointer_mut(place).filter(|value| value.is_null()) {
-                *value = json!("");
-            }
-        }
-    }
-    if change(Fault::SendsExtraMember) {
+    if switches.broken(Fault::SendsExtraMember) {
         request["trace"] = json!("1");
     }
-    if change(Fault::ConfigThroughFloats) {
+    if switches.broken(Fault::ConfigThroughFloats) {
         through_floats(&mut request["config"]);
     }
-    let _ = change(Fault::BudgetZero);
-    let _ = change(Fault::IdWithBlank);
     let mut digest = aw::digest(&request);
-    if change(Fault::DigestInsertionOrder) {
+    if switches.broken(Fault::DigestInsertionOrder) {
         digest = format!("sha256:{}", cetp_vectors::expr::sha256_hex(backwards(&request).as_bytes()));
     }
-    if change(Fault::DigestWithoutPrefix) {
+    if switches.broken(Fault::DigestWithoutPrefix) {
         digest = digest.trim_start_matches("sha256:").to_owned();
     }
     request["input_digest"] = json!(digest);
-    if broken { Request::unchecked(request).ok() } else { None }
+    Request::unchecked(request).ok()
 }
 
 fn through_floats(value: &mut Json) {
@@ -116,13 +124,11 @@ fn backwards(value: &Json) -> String {
 /// The bytes of a request.
 pub(super) fn written(request: &Request, switches: Switches) -> Vec<u8> {
     let value = request.as_value();
-    let mut text = value.to_string();
     // The id first, for people who look at requests; the order of members is free.
-    if let Some(Json::Object(rest)) = Some(value.clone()).as_mut() {
-        let id = rest.remove("request_id").unwrap_or_default();
-        let rest = Json::Object(rest.clone()).to_string();
-        text = format!("{{\"request_id\":{id},{}", &rest[1..]);
-    }
+    let mut rest = value.clone();
+    aw::remove(&mut rest, "request_id");
+    let rest = rest.to_string();
+    let mut text = format!("{{\"request_id\":{},{}", value["request_id"], rest.strip_prefix('{').unwrap_or_default());
     if switches.leeway(Leeway::RequestPretty) {
         text = serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
     }

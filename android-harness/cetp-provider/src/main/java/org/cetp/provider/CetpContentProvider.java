@@ -1,11 +1,7 @@
 package org.cetp.provider;
 
-import android.content.ContentProvider;
-import android.content.ContentValues;
 import android.content.Context;
 import android.content.pm.ProviderInfo;
-import android.database.Cursor;
-import android.net.Uri;
 import android.os.Binder;
 import android.os.Bundle;
 
@@ -13,7 +9,7 @@ import android.os.Bundle;
  * The ContentProvider that an app subclasses. It is exported; the permission of §7.1 is no boundary, so whatever is
  * allowed is decided in here, by who calls.
  */
-public abstract class CetpContentProvider extends ContentProvider {
+public abstract class CetpContentProvider extends CallOnlyProvider {
     private String authority;
     private Engine engine;
     private Identities identities;
@@ -76,32 +72,5 @@ public abstract class CetpContentProvider extends ContentProvider {
             engine.close();
             engine = null;
         }
-    }
-
-    // A ContentProvider has to have these; CETP knows nothing but call().
-
-    @Override
-    public final Cursor query(Uri uri, String[] projection, String selection, String[] args, String order) {
-        return null;
-    }
-
-    @Override
-    public final String getType(Uri uri) {
-        return null;
-    }
-
-    @Override
-    public final Uri insert(Uri uri, ContentValues values) {
-        return null;
-    }
-
-    @Override
-    public final int delete(Uri uri, String selection, String[] args) {
-        return 0;
-    }
-
-    @Override
-    public final int update(Uri uri, ContentValues values, String selection, String[] args) {
-        return 0;
     }
 }

@@ -1,11 +1,7 @@
 package org.cetp.shim;
 
-import android.app.Activity;
-import android.app.Instrumentation;
-import android.os.Bundle;
-import android.util.Log;
-import java.io.IOException;
 import org.cetp.driver.Rpc;
+import org.cetp.driver.device.SocketInstrumentation;
 import org.cetp.driver.device.SocketServer;
 
 /**
@@ -18,12 +14,7 @@ import org.cetp.driver.device.SocketServer;
  *
  * It says {@code INSTRUMENTATION_STATUS: socket=NAME} when it listens, and ends with the session that asks for it.
  */
-public abstract class ConsumerInstrumentation extends Instrumentation {
-    /** Any code of a status; adb shows it beside the values. */
-    private static final int LISTENING = 1;
-
-    private Bundle arguments;
-
+public abstract class ConsumerInstrumentation extends SocketInstrumentation {
     /** Makes the app's consumer. */
     protected abstract ConsumerUnderTest.Factory consumers();
 
@@ -31,35 +22,18 @@ public abstract class ConsumerInstrumentation extends Instrumentation {
     protected abstract String[] nameAndVersion();
 
     @Override
-    public void onCreate(Bundle given) {
-        super.onCreate(given);
-        arguments = given;
-        start(); // calls onStart on a thread of its own
+    protected final String what() {
+        return "the consumer";
     }
 
     @Override
-    public void onStart() {
-        Bundle result = new Bundle();
-        String socket = arguments.getString("socket", SocketServer.DEFAULT_NAME);
-        try (SocketServer server =
-                new SocketServer(
-                        socket,
-                        new SocketServer.Sessions() {
-                            @Override
-                            public SocketServer.Session open(Runnable onShutdown) {
-                                return session(onShutdown);
-                            }
-                        })) {
-            Bundle status = new Bundle();
-            status.putString("socket", socket);
-            sendStatus(LISTENING, status);
-            server.run();
-            finish(Activity.RESULT_OK, result);
-        } catch (IOException | RuntimeException failure) {
-            Log.e(SocketServer.TAG, "the consumer cannot run", failure);
-            result.putString("error", String.valueOf(failure));
-            finish(Activity.RESULT_CANCELED, result);
-        }
+    protected final SocketServer.Sessions sessions() {
+        return new SocketServer.Sessions() {
+            @Override
+            public SocketServer.Session open(Runnable onShutdown) {
+                return session(onShutdown);
+            }
+        };
     }
 
     private SocketServer.Session session(Runnable onShutdown) {

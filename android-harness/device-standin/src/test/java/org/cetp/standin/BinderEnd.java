@@ -3,10 +3,6 @@ package org.cetp.standin;
 import static org.robolectric.Shadows.shadowOf;
 
 import android.app.PendingIntent;
-import android.content.ContentProvider;
-import android.content.ContentValues;
-import android.database.Cursor;
-import android.net.Uri;
 import android.os.Bundle;
 import android.os.DeadObjectException;
 import android.os.Parcel;
@@ -14,12 +10,13 @@ import android.os.ParcelFileDescriptor;
 import java.io.IOException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import org.cetp.provider.CallOnlyProvider;
 
 /**
  * The near end of a Binder to a provider in another process: extras, replies and exceptions go through a Parcel, the
  * calling UID arrives with the call, and a process that dies answers with DeadObjectException.
  */
-final class BinderEnd extends ContentProvider {
+final class BinderEnd extends CallOnlyProvider {
     private final Phone phone;
     private final String authority;
     private final int callingUid;
@@ -116,30 +113,5 @@ final class BinderEnd extends ContentProvider {
     @Override
     public boolean onCreate() {
         return true;
-    }
-
-    @Override
-    public Cursor query(Uri uri, String[] projection, String selection, String[] args, String order) {
-        return null;
-    }
-
-    @Override
-    public String getType(Uri uri) {
-        return null;
-    }
-
-    @Override
-    public Uri insert(Uri uri, ContentValues values) {
-        return null;
-    }
-
-    @Override
-    public int delete(Uri uri, String selection, String[] args) {
-        return 0;
-    }
-
-    @Override
-    public int update(Uri uri, ContentValues values, String selection, String[] args) {
-        return 0;
     }
 }

@@ -1,9 +1,5 @@
 package org.cetp.driver.device;
 
-import android.app.Activity;
-import android.app.Instrumentation;
-import android.os.Bundle;
-import android.util.Log;
 import java.io.IOException;
 import org.cetp.driver.Driver;
 import org.cetp.driver.Rpc;
@@ -19,49 +15,25 @@ import org.cetp.driver.Rpc;
  *
  * It reports {@code INSTRUMENTATION_STATUS: socket=NAME} when it listens, and ends with the session that asks for it.
  */
-public class DriverInstrumentation extends Instrumentation {
-    /** Any code of a status; adb shows it beside the values. */
-    private static final int LISTENING = 1;
-
-    private Bundle arguments;
-
+public class DriverInstrumentation extends SocketInstrumentation {
     @Override
-    public void onCreate(Bundle given) {
-        super.onCreate(given);
-        arguments = given;
-        start(); // calls onStart on a thread of its own
+    protected String what() {
+        return "the driver";
     }
 
     @Override
-    public void onStart() {
-        Bundle result = new Bundle();
-        try {
-            final String target = required("target");
-            String socket = arguments.getString("socket", SocketServer.DEFAULT_NAME);
-            try (SocketServer server =
-                    new SocketServer(
-                            socket,
-                            new SocketServer.Sessions() {
-                                @Override
-                                public SocketServer.Session open(Runnable onShutdown) throws IOException {
-                                    return SocketServer.of(session(target, onShutdown));
-                                }
-                            })) {
-                Bundle status = new Bundle();
-                status.putString("socket", socket);
-                sendStatus(LISTENING, status);
-                server.run();
+    protected SocketServer.Sessions sessions() {
+        final String target = required("target");
+        return new SocketServer.Sessions() {
+            @Override
+            public SocketServer.Session open(Runnable onShutdown) throws IOException {
+                return SocketServer.of(session(target, onShutdown));
             }
-            finish(Activity.RESULT_OK, result);
-        } catch (IOException | RuntimeException failure) {
-            Log.e(SocketServer.TAG, "the driver cannot run", failure);
-            result.putString("error", String.valueOf(failure));
-            finish(Activity.RESULT_CANCELED, result);
-        }
+        };
     }
 
     private String required(String name) {
-        String value = arguments.getString(name);
+        String value = arguments().getString(name);
         if (value == null) {
             throw new IllegalArgumentException("-e " + name + " is missing");
         }
@@ -72,7 +44,7 @@ public class DriverInstrumentation extends Instrumentation {
         Driver.Device device = DeviceParts.of(getTargetContext(), target);
         Shell shell = new Shell(getUiAutomation());
         device.facts = new ShellIntentFacts(shell);
-        String second = arguments.getString("second");
+        String second = arguments().getString("second");
         if (second != null) {
             device.identities = new SecondPackage(getTargetContext(), shell, second);
         }

@@ -1,0 +1,71 @@
+//! The whole suite, and how it grows with vectors and children.
+
+use cetp_bench::{Target, adapter, calls, catalogue, ratio};
+use cetp_vectors::load::Catalogue;
+use cetp_vectors::model::Vector;
+use criterion::{BenchmarkId, Criterion, SamplingMode};
+use serde_json::Value as Json;
+use std::time::Duration;
+
+fn main() {
+    cetp_runner::guard::run_if_asked();
+    let run = || {
+        let mut criterion = Criterion::default().sample_size(10).configure_from_args();
+        embedded(&mut criterion);
+        growth(&mut criterion);
+        children(&mut criterion);
+        criterion.final_summary();
+        ratio("vectors", "1000", "10", "100 is linear");
+        ratio("vectors", "10000", "1000", "10 is linear");
+        for n in ["2", "4", "8", "16"] {
+            ratio("children", "1", n, "how many times faster than one");
+        }
+    };
+    std::thread::Builder::new().stack_size(cetp_runner::limits::STACK_BYTES).spawn(run).unwrap().join().unwrap();
+}
+
+/// The embedded provider suite in process.
+fn embedded(criterion: &mut Criterion) {
+    let catalogue = Catalogue::embedded();
+    let vectors = cetp_bench::providers(&catalogue);
+    let mut group = criterion.benchmark_group("embedded");
+    group.sampling_mode(SamplingMode::Flat);
+    group.bench_function("in-process", |b| b.iter(|| Target::new(adapter("builtin:provider")).all(&vectors, 1)));
+    group.bench_function("load", |b| b.iter(Catalogue::embedded));
+    group.finish();
+}
+
+/// Small vectors, in process.
+fn growth(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("vectors");
+    group.sampling_mode(SamplingMode::Flat).measurement_time(Duration::from_secs(10));
+    for count in [10, 1_000, 10_000] {
+        let list: Vec<Json> = (0..count).map(|n| calls(n, 1)).collect();
+        let catalogue = catalogue(&list);
+        let vectors: Vec<&Vector> = catalogue.vectors.iter().collect();
+        let mut target = Target::new(adapter("builtin:provider"));
+        group.bench_function(BenchmarkId::from_parameter(count), |b| b.iter(|| target.all(&vectors, 1)));
+    }
+    group.finish();
+}
+
+/// Children that run at the same time.
+fn children(criterion: &mut Criterion) {
+    let list: Vec<Json> = (0..320).map(|n| calls(n, 20)).collect();
+    let catalogue = catalogue(&list);
+    let vectors: Vec<&Vector> = catalogue.vectors.iter().collect();
+    // Beside the bench lies the suite's own program where it was built with the same profile.
+    let program = std::env::var("CETP_PROGRAM").unwrap_or_default();
+    if program.is_empty() {
+        println!("children: not measured, as CETP_PROGRAM names no program of the suite");
+        return;
+    }
+    let mut group = criterion.benchmark_group("children");
+    group.sampling_mode(SamplingMode::Flat).measurement_time(Duration::from_secs(10));
+    for threads in [1, 2, 4, 8, 16] {
+        group.bench_function(BenchmarkId::from_parameter(threads), |b| {
+            b.iter(|| Target::new(adapter(&format!("stdio:{program} reference provider"))).all(&vectors, threads));
+        });
+    }
+    group.finish();
+}
