@@ -3,6 +3,7 @@
 //! Candidates are made from the keywords, and the validator decides what they are: a candidate that does not do what it was
 //! made for is dropped, so that every case is certain, and a keyword that cannot be broken alone has none.
 
+use super::samples::{DEEPEST, LARGEST, TEXTS, as_number, followed, sample};
 use crate::schema::{Checked, instance_of};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
@@ -19,11 +20,6 @@ pub struct Instance {
     /// Whether it conforms.
     pub valid: bool,
 }
-
-/// Texts, lists and numbers are not made larger than that.
-const LARGEST: u64 = 4096;
-/// Schemas are not followed deeper.
-const DEEPEST: usize = 12;
 
 /// A conforming value, where one was found, and cases around it: each keyword broken, and its boundaries kept.
 pub fn instances(schema: &Json, dialect: &str) -> (Option<Json>, Vec<Instance>) {
@@ -43,152 +39,6 @@ pub fn instances(schema: &Json, dialect: &str) -> (Option<Json>, Vec<Instance>) 
         }
     }
     (Some(sample), cases)
-}
-
-/// What a local reference means; anything else for itself.
-fn followed<'s>(schema: &'s Json, root: &'s Json) -> &'s Json {
-    let target = schema.get("$ref").and_then(Json::as_str).and_then(|text| text.strip_prefix('#'));
-    target.and_then(|pointer| root.pointer(pointer)).unwrap_or(schema)
-}
-
-/// A value that probably conforms.
-fn sample(schema: &Json, root: &Json, depth: usize) -> Option<Json> {
-    if depth > DEEPEST {
-        return None;
-    }
-    let schema = followed(schema, root);
-    if let Some(value) = schema.get("const") {
-        return Some(value.clone());
-    }
-    for list in ["enum", "examples"] {
-        if let Some(first) = schema[list].as_array().and_then(|list| list.first()) {
-            return Some(first.clone());
-        }
-    }
-    // Of combined schemas the first that says anything.
-    let mut merged = schema.as_object().cloned().unwrap_or_default();
-    for list in ["allOf", "anyOf", "oneOf"] {
-        let parts = schema[list].as_array().map(Vec::as_slice).unwrap_or_default();
-        for part in if list == "allOf" { parts } else { &parts[..parts.len().min(1)] } {
-            for (name, value) in followed(part, root).as_object().into_iter().flatten() {
-                merge(&mut merged, name, value);
-            }
-        }
-    }
-    let schema = Json::Object(merged);
-    let kind = match &schema["type"] {
-        Json::String(kind) => kind.clone(),
-        Json::Array(kinds) => kinds.first()?.as_str()?.to_owned(),
-        _ if schema.get("properties").is_some() || schema.get("required").is_some() => "object".into(),
-        _ if schema.get("items").is_some() => "array".into(),
-        _ if schema.get("minimum").is_some() || schema.get("maximum").is_some() => "number".into(),
-        _ => "string".into(),
-    };
-    Some(match kind.as_str() {
-        "object" => {
-            let mut out = Map::new();
-            for name in schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str) {
-                let property = schema["properties"].get(name).cloned().unwrap_or_else(|| json!({}));
-                out.insert(name.to_owned(), sample(&property, root, depth + 1)?);
-            }
-            Json::Object(out)
-        }
-        "array" => {
-            let least = schema["minItems"].as_u64().unwrap_or(0).min(LARGEST);
-            let item = |n: u64| match usize::try_from(n).ok().and_then(|n| schema["prefixItems"].get(n)) {
-                Some(item) => sample(item, root, depth + 1),
-                None => sample(schema.get("items").unwrap_or(&json!({})), root, depth + 1),
-            };
-            Json::Array((0..least).map(item).collect::<Option<Vec<Json>>>()?)
-        }
-        "integer" | "number" => number(&schema, kind == "integer")?,
-        "boolean" => json!(true),
-        "null" => Json::Null,
-        _ => text(&schema)?,
-    })
-}
-
-fn merge(into: &mut Map<String, Json>, name: &str, value: &Json) {
-    match (into.get_mut(name), value) {
-        (Some(Json::Object(old)), Json::Object(new)) => old.extend(new.clone()),
-        (Some(Json::Array(old)), Json::Array(new)) => old.extend(new.clone()),
-        (Some(_), _) => {}
-        (None, _) => drop(into.insert(name.to_owned(), value.clone())),
-    }
-}
-
-fn number(schema: &Json, whole: bool) -> Option<Json> {
-    let bound = |name: &str| schema[name].as_f64();
-    let step = bound("multipleOf").unwrap_or(if whole { 1.0 } else { 0.5 });
-    let least = bound("minimum").or_else(|| bound("exclusiveMinimum").map(|n| n + step)).unwrap_or(1.0);
-    let most = bound("maximum").or_else(|| bound("exclusiveMaximum").map(|n| n - step)).unwrap_or(f64::MAX);
-    let at = if least <= 1.0 && most >= 1.0 && bound("multipleOf").is_none() { 1.0 } else { least.min(most) };
-    let at = (at / step).ceil() * step;
-    as_number(at)
-}
-
-fn as_number(n: f64) -> Option<Json> {
-    #[allow(clippy::cast_possible_truncation, reason = "a whole number of this size is exact")]
-    if n.fract() == 0.0 && n.abs() < 9e15 {
-        Some(json!(n as i64))
-    } else {
-        serde_json::Number::from_f64(n).map(Json::Number)
-    }
-}
-
-/// Texts that many patterns and formats take.
-const TEXTS: &[&str] = &[
-    "x",
-    "a",
-    "A",
-    "1",
-    "a1",
-    "abc",
-    "ABC",
-    "123",
-    "1234",
-    "abcdef",
-    "a-b",
-    "a_b",
-    "a.b",
-    "2026-01-31",
-    "12:30:00",
-    "2026-01-31T12:30:00Z",
-    "a@example.org",
-    "https://example.org/",
-    "6ba7b810-9dad-41d1-80b4-00c04fd430c8",
-    "127.0.0.1",
-    "",
-    "+491234567890",
-    "EUR",
-    "en-US",
-    "#ffffff",
-    "0.0.1",
-];
-
-fn text(schema: &Json) -> Option<Json> {
-    let least = schema["minLength"].as_u64().unwrap_or(0).min(LARGEST);
-    let most = schema["maxLength"].as_u64().unwrap_or(u64::MAX);
-    let pattern = schema["pattern"].as_str();
-    let format = match schema["format"].as_str() {
-        Some("date") => Some("2026-01-31"),
-        Some("time") => Some("12:30:00Z"),
-        Some("date-time") => Some("2026-01-31T12:30:00Z"),
-        Some("email") => Some("a@example.org"),
-        Some("uri" | "url" | "iri") => Some("https://example.org/"),
-        Some("uuid") => Some("6ba7b810-9dad-41d1-80b4-00c04fd430c8"),
-        Some("ipv4") => Some("127.0.0.1"),
-        _ => None,
-    };
-    let fits = |text: &&str| {
-        let length = text.chars().count() as u64;
-        let matches = pattern.is_none_or(|pattern| regex::Regex::new(pattern).is_ok_and(|regex| regex.is_match(text)));
-        (least..=most).contains(&length) && matches
-    };
-    if let Some(text) = format.into_iter().chain(TEXTS.iter().copied()).find(fits) {
-        return Some(json!(text));
-    }
-    pattern.is_none().then(|| json!("x".repeat(usize::try_from(least).unwrap_or(0))))
 }
 
 struct Maker<'s> {
@@ -234,12 +84,24 @@ impl Maker<'_> {
             Json::Object(members) => self.objects(schema, members, whole, at, depth),
             _ => {}
         }
-        for keyword in ["not", "anyOf", "oneOf", "allOf", "if"] {
-            if schema.get(keyword).is_some() {
-                for other in [json!(null), json!(0), json!(""), json!([]), json!({})] {
-                    let value = whole(other);
+        for keyword in ["not", "anyOf", "oneOf", "allOf", "if", "then", "else", "dependentSchemas"] {
+            let Some(inner) = schema.get(keyword) else { continue };
+            for other in wrong() {
+                let value = whole(other);
+                self.add(keyword, at, value, false);
+            }
+            // What breaks or keeps a part of it may break the whole: the validator says so.
+            let parts: Vec<Json> = match inner {
+                Json::Array(parts) => parts.clone(),
+                Json::Object(parts) if keyword == "dependentSchemas" => parts.values().cloned().collect(),
+                other => vec![other.clone()],
+            };
+            for inner in &parts {
+                if let Some(one) = sample(inner, self.root, depth + 1) {
+                    let value = whole(one);
                     self.add(keyword, at, value, false);
                 }
+                self.around(inner, part, whole, at, depth + 1);
             }
         }
     }
@@ -308,6 +170,7 @@ impl Maker<'_> {
         }
         let twice = whole(json!([one, one]));
         self.add("uniqueItems", at, twice, false);
+        self.places(schema, items, whole, at);
         if schema.get("items").is_some() {
             let items: Vec<Json> = if items.is_empty() { vec![one.clone()] } else { items.to_vec() };
             let mut inner = |changed: Json| {
@@ -316,6 +179,90 @@ impl Maker<'_> {
                 whole(Json::Array(items))
             };
             self.around(&item_schema, &one, &mut inner, &format!("{at}/0"), depth + 1);
+        }
+    }
+
+    /// Lists that differ at a place, at their end, or in how often something is in them.
+    fn places(&mut self, schema: &Json, items: &[Json], whole: &mut dyn FnMut(Json) -> Json, at: &str) {
+        let before = schema["prefixItems"].as_array().map_or(0, Vec::len);
+        for place in 0..before.min(items.len()) {
+            for other in wrong() {
+                let mut items = items.to_vec();
+                items[place] = other;
+                let value = whole(Json::Array(items));
+                self.add("prefixItems", at, value, false);
+            }
+        }
+        for keyword in ["items", "unevaluatedItems"] {
+            if schema.get(keyword).is_some() {
+                for other in wrong() {
+                    let mut items = items.to_vec();
+                    items.push(other);
+                    let value = whole(Json::Array(items));
+                    self.add(keyword, at, value, false);
+                }
+            }
+        }
+        let Some(contains) = schema.get("contains") else { return };
+        let none = whole(json!([]));
+        self.add("contains", at, none, false);
+        for other in wrong() {
+            let value = whole(Json::Array(vec![other; items.len().max(1)]));
+            self.add("contains", at, value, false);
+        }
+        let Some(one) = sample(contains, self.root, 0) else { return };
+        for (keyword, offset) in [("minContains", -1_i64), ("maxContains", 1)] {
+            let Some(bound) = schema[keyword].as_u64().filter(|bound| *bound < LARGEST) else { continue };
+            let Ok(count) = usize::try_from(bound.cast_signed() + offset) else { continue };
+            let value = whole(Json::Array(vec![one.clone(); count]));
+            self.add(keyword, at, value, false);
+        }
+    }
+
+    /// Objects with a member more, whose name or value is wrong, and with as many as there may not be.
+    fn more_members(&mut self, schema: &Json, members: &Map<String, Json>, whole: &mut dyn FnMut(Json) -> Json, at: &str) {
+        let mut with = |maker: &mut Self, keyword: &str, name: &str, value: Json| {
+            let mut more = members.clone();
+            more.insert(name.to_owned(), value);
+            let value = whole(Json::Object(more));
+            maker.add(keyword, at, value, false);
+        };
+        if schema.get("propertyNames").is_some() {
+            for name in ["", " ", "x y", "X", "9", "\u{6d4b}", &"x".repeat(300)] {
+                with(self, "propertyNames", name, json!(1));
+            }
+        }
+        for (pattern, _) in schema["patternProperties"].as_object().cloned().into_iter().flatten() {
+            let Ok(regex) = regex::Regex::new(&pattern) else { continue };
+            if let Some(name) = TEXTS.iter().find(|text| regex.is_match(text)) {
+                wrong().into_iter().for_each(|value| with(self, "patternProperties", name, value));
+            }
+        }
+        for keyword in ["additionalProperties", "unevaluatedProperties"] {
+            if schema.get(keyword).is_some() {
+                wrong().into_iter().for_each(|value| with(self, keyword, "x_unknown", value));
+            }
+        }
+        for keyword in ["dependentRequired", "dependentSchemas"] {
+            for name in schema[keyword].as_object().cloned().into_iter().flatten().map(|(name, _)| name) {
+                wrong().into_iter().for_each(|value| with(self, keyword, &name, value));
+            }
+        }
+        if let Some(most) = schema["maxProperties"].as_u64().filter(|most| *most < LARGEST) {
+            let most = usize::try_from(most).unwrap_or(0);
+            let mut many = members.clone();
+            for n in 0..=most.saturating_sub(members.len()) {
+                many.insert(format!("x{n}"), json!("x"));
+            }
+            let value = whole(Json::Object(many));
+            self.add("maxProperties", at, value, false);
+        }
+        if schema.get("minProperties").is_some() {
+            let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+            let few = members.iter().filter(|(name, _)| required.contains(&name.as_str()));
+            let few: Map<String, Json> = few.map(|(name, value)| (name.clone(), value.clone())).collect();
+            let value = whole(Json::Object(few));
+            self.add("minProperties", at, value, false);
         }
     }
 
@@ -333,6 +280,7 @@ impl Maker<'_> {
             let value = whole(Json::Object(fewer));
             self.add("required", at, value, false);
         }
+        self.more_members(schema, members, whole, at);
         for name in ["x_unknown", ""] {
             let mut more = members.clone();
             more.insert(name.into(), json!(1));
@@ -369,6 +317,11 @@ impl Maker<'_> {
     }
 }
 
+/// A value of each type, none of which says anything.
+fn wrong() -> Vec<Json> {
+    vec![json!(null), json!(true), json!(0), json!("x-none-of-these"), json!([]), json!({})]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -403,6 +356,39 @@ mod tests {
             "maxItems",
             "uniqueItems",
         ] {
+            assert!(broken.contains(keyword), "{keyword}: {broken:?}");
+        }
+    }
+
+    #[test]
+    fn keywords_of_draft_2020_12_are_broken_where_they_can_be() {
+        let of = |part: Json| json!({ "type": "object", "required": ["p"], "properties": { "p": part } });
+        let cases = [
+            ("const", of(json!({ "const": "a" }))),
+            ("exclusiveMinimum", of(json!({ "type": "integer", "exclusiveMinimum": 3 }))),
+            ("minItems", of(json!({ "type": "array", "items": { "type": "string" }, "minItems": 2 }))),
+            ("prefixItems", of(json!({ "type": "array", "prefixItems": [{ "type": "string" }], "minItems": 1 }))),
+            ("items", of(json!({ "type": "array", "prefixItems": [{ "type": "string" }], "items": false, "minItems": 1 }))),
+            ("contains", of(json!({ "type": "array", "contains": { "type": "integer" } }))),
+            ("minContains", of(json!({ "type": "array", "contains": { "type": "integer" }, "minContains": 2 }))),
+            ("maxContains", of(json!({ "type": "array", "contains": { "type": "integer" }, "maxContains": 2 }))),
+            ("unevaluatedItems", of(json!({ "type": "array", "prefixItems": [{ "type": "string" }], "minItems": 1, "unevaluatedItems": false }))),
+            ("minProperties", of(json!({ "type": "object", "minProperties": 1 }))),
+            ("maxProperties", of(json!({ "type": "object", "maxProperties": 1 }))),
+            ("propertyNames", of(json!({ "type": "object", "propertyNames": { "pattern": "^[a-z]+$" } }))),
+            ("patternProperties", of(json!({ "type": "object", "patternProperties": { "^a": { "type": "integer" } } }))),
+            ("additionalProperties", of(json!({ "type": "object", "additionalProperties": { "type": "integer" } }))),
+            ("unevaluatedProperties", of(json!({ "type": "object", "properties": {}, "unevaluatedProperties": false }))),
+            ("dependentRequired", of(json!({ "type": "object", "dependentRequired": { "a": ["b"] } }))),
+            ("dependentSchemas", of(json!({ "type": "object", "dependentSchemas": { "a": { "required": ["b"] } } }))),
+            ("not", of(json!({ "type": "string", "not": { "const": "no" } }))),
+            ("anyOf", of(json!({ "anyOf": [{ "type": "string" }, { "type": "integer" }] }))),
+            ("oneOf", of(json!({ "oneOf": [{ "type": "string" }, { "type": "integer" }] }))),
+            ("allOf", of(json!({ "allOf": [{ "type": "string" }, { "maxLength": 3 }] }))),
+            ("then", of(json!({ "if": { "type": "string" }, "then": { "enum": ["a", "b"] } }))),
+        ];
+        for (keyword, schema) in cases {
+            let broken = broken(&schema);
             assert!(broken.contains(keyword), "{keyword}: {broken:?}");
         }
     }

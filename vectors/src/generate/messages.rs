@@ -20,6 +20,8 @@ struct Messages {
     /// For people.
     #[serde(rename = "about")]
     _about: String,
+    /// The error codes of the table of §5.
+    codes: Vec<String>,
     messages: Vec<Message>,
     fields: Vec<Field>,
 }
@@ -87,7 +89,8 @@ struct Row {
     codes: Option<Vec<String>>,
     #[serde(default, rename = "and")]
     more: Vec<Json>,
-    free: Option<Vec<String>>,
+    #[serde(default)]
+    free: bool,
     like: Option<Json>,
     expect: Option<Vec<Json>>,
 }
@@ -95,16 +98,25 @@ struct Row {
 pub(super) fn files(seed: u64) -> Result<Made, String> {
     let table: Messages = catalogue(SOURCE)?;
     let mut by_file: BTreeMap<String, Vec<Json>> = BTreeMap::new();
-    let mut cases = 0;
+    let (mut cases, mut rows) = (0, 0);
     for field in &table.fields {
+        let mut together: Vec<Vec<&Message>> = Vec::new();
         for name in &field.messages {
             let message = table.messages.iter().find(|m| m.name == *name);
             let message = message.ok_or_else(|| format!("{}: there is no message {name:?}", field.key))?;
+            match together.iter_mut().find(|group| group[0].goes_with(message)) {
+                Some(group) => group.push(message),
+                None => together.push(vec![message]),
+            }
+        }
+        for messages in &together {
             for row in &field.rows {
+                let name = name_of(messages);
                 let (vector, made) =
-                    vector(message, field, row).map_err(|e| format!("{name} {} {}: {e}", field.key, row.cases))?;
+                    vector(messages, field, row, &table.codes).map_err(|e| format!("{name} {} {}: {e}", field.key, row.cases))?;
                 cases += made;
-                by_file.entry(name.clone()).or_default().push(vector);
+                rows += messages.len();
+                by_file.entry(name).or_default().push(vector);
             }
         }
     }
@@ -113,62 +125,70 @@ pub(super) fn files(seed: u64) -> Result<Made, String> {
     let files: Files =
         by_file.into_iter().map(|(name, vectors)| (path(name), file(NAME, seed, SOURCE, vectors))).collect();
     let report = format!(
-        "{cases} requests that differ in one field of one message; folded into {kept} vectors, one for each message, field and rule, as they judge the same requirement"
+        "{cases} requests that differ in one field of one message, {rows} triples of message, field and rule; folded into {kept} vectors, one for each field and rule of the messages that need the same session, as they judge the same requirement"
     );
     Ok(Made { files, report })
 }
 
-fn vector(message: &Message, field: &Field, row: &Row) -> Result<(Json, usize), String> {
+impl Message {
+    /// Whether both can be sent in one vector: in the same session, with nothing before them.
+    fn goes_with(&self, other: &Message) -> bool {
+        let plain = |m: &Message| m.before.is_empty() && m.offer.is_empty() && m.name != "negotiate";
+        plain(self) && plain(other) && self.level == other.level && self.capabilities == other.capabilities
+    }
+}
+
+/// What messages are called together.
+fn name_of(messages: &[&Message]) -> String {
+    let executed = messages.iter().filter(|message| message.name.starts_with("execute-")).count();
+    match messages {
+        [message] => message.name.clone(),
+        _ if executed == messages.len() => "executions".into(),
+        _ if executed == 0 => "reads".into(),
+        _ => "calls".into(),
+    }
+}
+
+/// The vector of a row, and how many requests it sends.
+fn vector(messages: &[&Message], field: &Field, row: &Row, codes: &[String]) -> Result<(Json, usize), String> {
     let key = &field.key;
+    let name = name_of(messages);
     let section = row.requirement.split('-').nth(1).ok_or("no requirement")?;
     let kind = key.replace('_', "-");
     let stack = row.stack.as_deref().map(|stack| format!("-{}", stack.replace('_', "-"))).unwrap_or_default();
-    let id = format!("cetp2/provider/{section}/{}-{kind}-{}{stack}", message.name, row.cases);
     let mut requirements = vec![row.requirement.clone()];
     requirements.extend(row.judges.clone().filter(|id| *id != row.requirement));
-    let expect = expectations(row, message)?;
-
-    // A step for the field that is missing, one with rounds for what differs.
-    let call = |value: Json, expect: &[Json]| {
-        let mut call = message.call.clone();
-        let extras = call.as_object_mut().expect("an object").entry("extras").or_insert_with(|| json!({}));
-        extras[key] = value;
-        call["expect"] = json!(expect);
-        call
-    };
-    let tagged = |values: &[Json]| values.iter().map(|value| json!({ &field.kind: value })).collect::<Vec<Json>>();
-    let (step, made) = match row.cases.as_str() {
-        "missing" => (call(Json::Null, &expect), 1),
-        "null" => (call(json!({ "null": null }), &expect), 1),
-        "other-types" => rounds(call(json!("${item}"), &expect), others(&field.kind, &field.right)),
-        "unknown-key" => rounds(call(json!("${item}"), &expect), {
-            let mut all = others(&field.kind, &field.right);
-            all.push(json!({ &field.kind: field.right }));
-            all
-        }),
-        _ => rounds(call(json!("${item}"), &expect), tagged(&row.values)),
-    };
-    if made == 0 {
-        return Err("no values".into());
-    }
+    let expect = expectations(row, codes)?;
+    // Those that go together are alike in all that is asked of the first.
+    let first = messages.first().ok_or("no messages")?;
     let mut steps = Vec::new();
-    if message.name != "negotiate" {
+    if first.name != "negotiate" {
         let mut expect = vec![json!("negotiated")];
-        expect.extend(message.offer.iter().map(|name| json!({ "use": "granted", "with": { "capability": name } })));
-        steps.push(json!({ "call": "negotiate", "offer": message.offer, "save": "s", "expect": expect }));
+        expect.extend(first.offer.iter().map(|name| json!({ "use": "granted", "with": { "capability": name } })));
+        steps.push(json!({ "call": "negotiate", "offer": first.offer, "save": "s", "expect": expect }));
     }
-    steps.extend(message.before.iter().cloned());
+    steps.extend(first.before.iter().cloned());
     if key == "deadline_at_ms" {
         steps.push(json!({ "let": { "later": { "$add": ["${now}", 60_000] } } }));
     }
-    steps.push(step);
-    steps.extend(afterwards(message, row));
-    let mut tools = message.tools.clone();
-    if (message.writes || message.operation) && row.codes.is_some() {
+    let mut made = 0;
+    for message in messages {
+        let (step, requests) = requests(message, field, row, &expect);
+        steps.push(step);
+        made += requests;
+    }
+    if made == 0 {
+        return Err("no values".into());
+    }
+    let (operation, writes) = (first.operation, messages.iter().any(|message| message.writes));
+    steps.extend(afterwards(operation, writes, row));
+    // The tool may be named in a field only, and a name that is wrong is no tool.
+    let mut tools: Vec<String> = messages.iter().flat_map(|message| message.tools.clone()).collect();
+    if (writes || operation) && row.codes.is_some() {
         tools.push("fixture_ledger".into());
     }
-    // The tool may be named in a field only, and a name that is wrong is no tool.
     tools.sort();
+    tools.dedup();
     let about = row.about.clone().unwrap_or_else(|| match row.cases.as_str() {
         "missing" => "without it".into(),
         "null" => "with a null in its place".into(),
@@ -176,14 +196,15 @@ fn vector(message: &Message, field: &Field, row: &Row) -> Result<(Json, usize), 
         _ => "of every other type, with the right value where the type can hold it".into(),
     });
     // A rule of the core that is looked at in an operation is judged where there are operations.
-    let level = row.level.as_deref().or_else(|| crate::spec::render::level(&row.requirement)).unwrap_or(&message.level);
-    let mut capabilities: Vec<&String> = message.capabilities.iter().chain(&message.offer).collect();
+    let level = row.level.as_deref().or_else(|| crate::spec::render::level(&row.requirement)).unwrap_or(&first.level);
+    let mut capabilities: Vec<&String> = first.capabilities.iter().chain(&first.offer).collect();
     capabilities.retain(|name| *name != level);
     capabilities.sort();
     capabilities.dedup();
+    let sent: Vec<String> = messages.iter().map(|message| message.name.replace('-', " ")).collect();
     let mut vector = json!({
-        "id": id,
-        "title": format!("{}: {key}: {about}", message.name.replace('-', " ")),
+        "id": format!("cetp2/provider/{section}/{name}-{kind}-{}{stack}", row.cases),
+        "title": format!("{}: {key}: {about}", sent.join(", ")),
         "role": "provider",
         "level": level,
         "requirements": requirements,
@@ -198,10 +219,33 @@ fn vector(message: &Message, field: &Field, row: &Row) -> Result<(Json, usize), 
     if let Some(stack) = &row.stack {
         vector["stack"] = json!(stack);
     }
-    if row.free.is_some() {
+    if row.free {
         vector["flags"] = json!(["grey-zone"]);
     }
     Ok((vector, made))
+}
+
+/// A step for a field that is missing, one with rounds for what differs; and how many requests it sends.
+fn requests(message: &Message, field: &Field, row: &Row, expect: &[Json]) -> (Json, usize) {
+    let call = |value: Json| {
+        let mut call = message.call.clone();
+        let extras = call.as_object_mut().expect("an object").entry("extras").or_insert_with(|| json!({}));
+        extras[&field.key] = value;
+        call["expect"] = json!(expect);
+        call
+    };
+    let tagged = |values: &[Json]| values.iter().map(|value| json!({ &field.kind: value })).collect::<Vec<Json>>();
+    match row.cases.as_str() {
+        "missing" => (call(Json::Null), 1),
+        "null" => (call(json!({ "null": null })), 1),
+        "other-types" => rounds(call(json!("${item}")), others(&field.kind, &field.right)),
+        "unknown-key" => rounds(call(json!("${item}")), {
+            let mut all = others(&field.kind, &field.right);
+            all.push(json!({ &field.kind: field.right }));
+            all
+        }),
+        _ => rounds(call(json!("${item}")), tagged(&row.values)),
+    }
 }
 
 /// A repeat over values, and how many there are.
@@ -210,41 +254,38 @@ fn rounds(step: Json, values: Vec<Json>) -> (Json, usize) {
     (json!({ "repeat": [step], "over": values }), made)
 }
 
-fn expectations(row: &Row, message: &Message) -> Result<Vec<Json>, String> {
+fn expectations(row: &Row, table: &[String]) -> Result<Vec<Json>, String> {
     let requirement = &row.requirement;
-    match (&row.codes, &row.free, &row.like, &row.expect) {
-        (Some(codes), None, None, None) => {
+    match (&row.codes, row.free, &row.like, &row.expect) {
+        (Some(codes), false, None, None) => {
             let mut out = vec![json!({ "use": "turned_down", "with": { "requirement": requirement, "codes": codes } })];
             out.extend(row.more.iter().cloned());
             Ok(out)
         }
-        // Nothing in the specification decides: the answer is one of the protocol, and an error names what is wrong.
-        (None, Some(codes), None, None) => Ok(vec![
-            json!("not_busy"),
-            json!({ "requirement": requirement, "that": "${reply.error_code}",
-                    "is": { "$optional": { "$one_of": codes } } }),
-        ]),
-        (None, None, Some(data), None) => Ok(vec![
+        // Nothing in the specification decides: the answer is one of the protocol.
+        (None, true, None, None) => Ok(vec![json!({ "requirement": requirement, "that": "${reply.error_code}",
+            "is": { "$optional": { "$one_of": table } } })]),
+        (None, false, Some(data), None) => Ok(vec![
             json!("not_busy"),
             json!({ "requirement": requirement, "strength": "should", "that": "${reply.status}", "is": "success" }),
             json!({ "requirement": requirement, "when": { "that": "${reply.status}", "is": "success" },
                     "that": "${reply.data}", "is": data }),
         ]),
-        (None, None, None, Some(expect)) => Ok(expect.clone()),
-        _ => Err(format!("{}: exactly one of codes, free, like, expect", message.name)),
+        (None, false, None, Some(expect)) => Ok(expect.clone()),
+        _ => Err("exactly one of codes, free, like, expect".into()),
     }
 }
 
 /// What was refused has left nothing behind.
-fn afterwards(message: &Message, row: &Row) -> Vec<Json> {
+fn afterwards(operation: bool, writes: bool, row: &Row) -> Vec<Json> {
+    if row.codes.is_none() {
+        return Vec::new();
+    }
     let with =
         |entries: Json| json!([{ "use": "ledger", "with": { "requirement": row.requirement, "entries": entries } }]);
-    if message.operation {
-        let entry = json!([{ "request_id": "${uuid.job}", "tool": "fixture_job", "value": "one" }]);
+    if operation {
         // A cancel that was refused has not cancelled: the job comes to its end.
-        if row.codes.is_none() {
-            return Vec::new();
-        }
+        let entry = json!([{ "request_id": "${uuid.job}", "tool": "fixture_job", "value": "one" }]);
         return vec![
             json!({ "repeat": [{ "call": "get_operation", "session": "s", "request": "job",
                                  "extras": { "operation_id": { "string": "${job.data.operation_id}" } },
@@ -254,7 +295,7 @@ fn afterwards(message: &Message, row: &Row) -> Vec<Json> {
             json!({ "call": "execute_tool", "session": "s", "tool": "fixture_ledger", "args": {}, "expect": with(entry) }),
         ];
     }
-    if message.writes && row.codes.is_some() {
+    if writes {
         return vec![
             json!({ "call": "negotiate", "offer": [], "save": "later_on", "expect": ["negotiated"] }),
             json!({ "call": "execute_tool", "session": "later_on", "tool": "fixture_ledger", "args": {}, "expect": with(json!([])) }),

@@ -4,6 +4,7 @@
 //! them fresh. `cetp-conformance vectors generate` writes them.
 
 pub mod arguments;
+mod aw_messages;
 mod combinations;
 pub mod instances;
 mod layout;
@@ -11,9 +12,10 @@ mod malicious;
 mod matrix;
 mod messages;
 mod model;
+mod samples;
 mod tables;
 
-use crate::load::EMBEDDED;
+use crate::load::{EMBEDDED, SUITES};
 use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -80,6 +82,12 @@ pub const GENERATORS: &[Generator] = &[
         seed: 0,
         make: combinations::files,
     },
+    Generator {
+        name: aw_messages::NAME,
+        about: "every message of aw-provider/v1alpha1 with every field once wrong",
+        seed: 0,
+        make: aw_messages::files,
+    },
     Generator { name: model::NAME, about: "every transition of the model", seed: 0, make: model::files },
     Generator {
         name: "tables",
@@ -108,7 +116,8 @@ impl Generator {
 
     /// Files of a folder that this generator made once and makes no more, by their path in the folder.
     pub fn left_over(&self, files: &Files, folder: &Path) -> Vec<String> {
-        let entries = walkdir::WalkDir::new(folder.join("cetp-v2")).sort_by_file_name().into_iter().flatten();
+        let of_suite = |suite: &&str| walkdir::WalkDir::new(folder.join(suite)).sort_by_file_name().into_iter().flatten();
+        let entries = SUITES.iter().flat_map(of_suite);
         let mut out = Vec::new();
         for entry in entries.filter(|entry| entry.file_type().is_file()) {
             let relative = entry.path().strip_prefix(folder).unwrap_or(entry.path());
@@ -132,5 +141,5 @@ fn catalogue<T: DeserializeOwned>(path: &str) -> Result<T, String> {
 /// A file of vectors.
 fn file(generator: &str, seed: u64, source: &str, vectors: Vec<Json>) -> String {
     let generated = json!({ "generator": generator, "seed": seed, "source": source });
-    layout::file(&generated, &vectors)
+    layout::file("cetp-v2", &generated, &vectors)
 }

@@ -260,6 +260,16 @@ pub enum Action {
         /// Decides the interleaving.
         schedule: u8,
     },
+    /// Both callers execute the same at the same time, each under its own first request, which have the same request_id.
+    /// With the token of the first, the second caller presents it too.
+    Pair {
+        /// What is executed.
+        content: Content,
+        /// Whether the first comes back from the user, and the second with its token.
+        resumed: bool,
+        /// Decides the interleaving.
+        schedule: u8,
+    },
     /// Another caller presents a session's token.
     Steal {
         /// The session.

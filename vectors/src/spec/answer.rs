@@ -43,6 +43,12 @@ pub enum Answer {
     },
     /// The same operation twice.
     TwoAccepted,
+    /// Each caller's execution by itself: both succeed; or the one that comes with the other's token is refused, and by
+    /// that the token may be spent.
+    EachForItself {
+        /// With the resume token of the first.
+        resumed: bool,
+    },
     /// One of these states.
     State(&'static [&'static str]),
     /// Looked at until it has ended so.

@@ -129,6 +129,12 @@ impl Focus {
                 self.calls(state, slot, &mut out);
             }
         }
+        if self.sessions > 1 && [0, 2].iter().all(|request| self.requests.contains(request)) {
+            let contents = self.tools.iter().map(|tool| Content { tool: *tool, variant: 0 });
+            out.extend(contents.flat_map(|content| {
+                [false, true].map(|resumed| Action::Pair { content, resumed, schedule: 0 })
+            }));
+        }
         for request in self.requests.iter().copied() {
             let decisions = [Decision::Approve, Decision::Deny, Decision::Dismiss];
             out.extend(decisions.map(|decision| Action::Decide { request, decision }));

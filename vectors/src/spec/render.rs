@@ -4,8 +4,8 @@
 
 use super::action::{Action, CALLERS, Content, Lapse, Naming, Point, REQUESTS, Token};
 use super::answer::Answer;
-use super::state::{Effects, End, State};
-use super::step::{Step, step};
+use super::state::{Effects, End, Session, State};
+use super::step::{Step, TOKEN_CODES, step};
 use crate::load::EMBEDDED;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -138,7 +138,7 @@ impl Script {
                 let each = match taken.answer {
                     Answer::TwoAccepted => json!({ "$each": { "status": "accepted" }, "$same": "data.operation_id" }),
                     Answer::TwoSuccesses { resumed: true } => json!({ "$some": { "status": "success" }, "$each": {
-                        "$one_of": [{ "status": "success" }, { "error_code": { "$one_of": ["INVALID_REQUEST", "CONFLICT"] } }] } }),
+                        "$one_of": [{ "status": "success" }, { "error_code": { "$one_of": TOKEN_CODES } }] } }),
                     _ => json!({ "$each": { "status": "success" }, "$same": "data.value" }),
                 };
                 let one = json!({ "$at": { "from": { "$where": { "from": format!("${{{all}}}"),
@@ -151,6 +151,7 @@ impl Script {
                     json!({ "let": { name: one } }),
                 ]
             }
+            Action::Pair { content, resumed, schedule } => self.pair(content, resumed, schedule, taken),
             Action::Steal { slot, content } => {
                 let owner = self.state.sessions[slot].map_or(0, |session| session.caller);
                 let mut call = self.execution(slot, 0, content, Token::None);
@@ -200,6 +201,30 @@ impl Script {
                 vec![json!({ "control": "scopes", "with": { "caller": CALLERS[caller], what: ["fixture.write"] } })]
             }
         }
+    }
+
+    fn pair(&mut self, content: Content, resumed: bool, schedule: u8, taken: &Step) -> Vec<Json> {
+        self.flags.insert("race");
+        let slot = |caller: usize| {
+            let mine = |session: &Option<Session>| session.is_some_and(|session| session.caller == caller);
+            self.state.sessions.iter().position(mine).unwrap_or(0)
+        };
+        let tokens = if resumed { [Token::Own, Token::Of(0)] } else { [Token::None; 2] };
+        let mut first = self.execution(slot(0), 0, content, tokens[0]);
+        let mut second = self.execution(slot(1), 2, content, tokens[1]);
+        let as_if = |answer: Answer| expectations(&Step { answer, ..taken.clone() }, 0, "");
+        if resumed {
+            // By the other's attempt the token may be spent.
+            first["expect"] = as_if(Answer::SuccessOr(TOKEN_CODES));
+            second["expect"] = as_if(Answer::Refused(TOKEN_CODES));
+        } else {
+            (first["save"], second["save"]) = (json!(done(0)), json!(done(2)));
+            for call in [&mut first, &mut second] {
+                call["expect"] = json!(["not_busy",
+                    { "requirement": taken.about, "that": "${reply.status}", "is": "success" }]);
+            }
+        }
+        vec![json!({ "parallel": [[first], [second]], "schedule": schedule })]
     }
 
     fn execution(&self, slot: usize, request: usize, content: Content, token: Token) -> Json {
@@ -443,6 +468,7 @@ fn expectations(taken: &Step, request: usize, stored: &str) -> Json {
         | Answer::Anything
         | Answer::TwoSuccesses { .. }
         | Answer::TwoAccepted
+        | Answer::EachForItself { .. }
         | Answer::Until(_)
         | Answer::UntilSame => json!([]),
     }

@@ -49,7 +49,7 @@ pub enum Phase {
         committed: bool,
         /// It was asked to end.
         asked: bool,
-        /// The process has ended since.
+        /// The process has ended since, or the deadline has passed: it goes on or fails.
         old: bool,
     },
     /// An operation runs by itself.
@@ -98,7 +98,7 @@ impl Phase {
                     "queued"
                 }];
                 words.extend(asked.then_some("asked to end"));
-                words.extend(old.then_some("restarted"));
+                words.extend(old.then_some("left alone"));
                 format!("operation ({})", words.join(", "))
             }
             Phase::Free { fails } => format!("operation ({})", if *fails { "failing" } else { "free" }),
@@ -132,8 +132,9 @@ impl Phase {
             Phase::Held { committed: false, old: true, .. } => Effects::AtMostOne,
             Phase::Ended { end: End::Open, told: true } => Effects::AsTold,
             Phase::Torn { again: true } => Effects::AsAnswered,
-            Phase::Torn { again: false } => Effects::Exactly(0),
-            Phase::Closed { maybe: true }
+            // Who finds the reservation after the restart may go on with it.
+            Phase::Torn { again: false }
+            | Phase::Closed { maybe: true }
             | Phase::Free { fails: false }
             | Phase::Ended { end: End::Open, told: false } => Effects::AtMostOne,
         }

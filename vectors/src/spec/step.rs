@@ -62,6 +62,7 @@ fn change(state: &mut State, action: Action) -> Option<Change> {
         }
         Action::Execute { slot, request, content, token, late } => execute(state, slot, request, content, token, late),
         Action::Twins { slot, request, content, token, .. } => twins(state, slot, request, content, token),
+        Action::Pair { content, resumed, .. } => pair(state, content, resumed),
         Action::Steal { slot, content } => {
             state.sessions[slot]?;
             if content.tool.asks() || content.tool.is_job() {
@@ -149,12 +150,16 @@ fn wait(state: &mut State, lapse: Lapse) -> Option<Change> {
     // Sessions may have ended too.
     state.sessions = [None; 2];
     for record in state.records.iter_mut().flatten() {
-        if let Phase::Question { over, .. } = &mut record.phase {
-            match lapse {
+        match &mut record.phase {
+            Phase::Question { over, .. } => match lapse {
                 Lapse::Tokens => *over = true,
                 // How long a token is valid is free.
                 Lapse::Window => record.phase = Phase::Closed { maybe: false },
-            }
+            },
+            // The deadline of its execution has passed: it goes on, or fails as its effect may not begin any more (§4.1).
+            Phase::Held { committed: false, old, .. } => *old = true,
+            phase @ Phase::Free { fails: false } => *phase = Phase::Ended { end: End::Open, told: false },
+            _ => {}
         }
     }
     let word = if lapse == Lapse::Tokens { "tokens end" } else { "the window nearly ends" };
@@ -382,8 +387,9 @@ fn resume(
 ) -> Option<Change> {
     let Question { decided, over, old, same, late, armed } = *question;
     let approved = decided == Some(Decision::Approve);
-    // After a denial USER_CANCELLED is right whatever token comes.
-    let open = matches!(decided, None | Some(Decision::Approve));
+    // After a denial USER_CANCELLED is right whatever token comes; after an approval the user's word may suffice, and a
+    // token that is no good be left aside.
+    let open = decided.is_none();
     let shut = |state: &mut State, maybe: bool| close(state, request, record.content, maybe);
     if armed && !(same && token == Token::Own && approved && !over && !old && !late) {
         return None;
@@ -478,6 +484,38 @@ fn twins(state: &mut State, slot: usize, request: usize, content: Content, token
     Some((Answer::TwoSuccesses { resumed }, "CETP2-6-06", word.into()))
 }
 
+/// The executions of two callers under one request_id.
+const PAIR: [usize; 2] = [0, 2];
+
+fn pair(state: &mut State, content: Content, resumed: bool) -> Option<Change> {
+    let has_session = |caller: usize| state.sessions.iter().flatten().any(|session| session.caller == caller);
+    let open = PAIR.iter().all(|request| has_session(REQUESTS[*request].0) && state.may_write[REQUESTS[*request].0]);
+    let [first, second] = PAIR;
+    if !open || state.armed.is_some() || content.tool.is_job() || state.records[second].is_some() {
+        return None;
+    }
+    let tool = content.tool;
+    if !resumed {
+        if tool.asks() || state.records[first].is_some() {
+            return None;
+        }
+        for request in PAIR {
+            state.records[request] = Some(Record { content, phase: Phase::Done });
+            state.effects.push(request);
+        }
+        let word = format!("both callers {tool:?} at a time");
+        return Some((Answer::EachForItself { resumed }, "CETP2-6-02", word));
+    }
+    let approved = Phase::Question { decided: Some(Decision::Approve), over: false, old: false };
+    if state.records[first] != Some(Record { content, phase: approved }) {
+        return None;
+    }
+    close(state, first, content, true);
+    close(state, second, content, false);
+    let word = "resumed while another caller presents the token".to_owned();
+    Some((Answer::EachForItself { resumed }, "CETP2-4.3-03", word))
+}
+
 fn go_on(state: &mut State, request: usize, to: To) -> Option<Change> {
     let Phase::Held { running, committed, asked, old } = &mut record(state, request)?.phase else { return None };
     let (was_committed, was_open) = (*committed, *asked || *old);
@@ -512,7 +550,13 @@ fn go_on(state: &mut State, request: usize, to: To) -> Option<Change> {
 fn misnamed(session: Session, request: usize, naming: Naming, bit: u8, verb: &str) -> Option<Option<Change>> {
     let own = session.caller == REQUESTS[request].0;
     if !session.offer.has(bit) {
-        let refused = Answer::Refused(&["UNSUPPORTED_CAPABILITY"]);
+        // Who never grants cancellation may not have the method at all.
+        let codes: &[&str] = if bit == Offer::CANCEL {
+            &["UNSUPPORTED_CAPABILITY", "METHOD_NOT_FOUND"]
+        } else {
+            &["UNSUPPORTED_CAPABILITY"]
+        };
+        let refused = Answer::Refused(codes);
         return Some(
             (own && naming == Naming::Right)
                 .then(|| (refused, "CETP2-2.3-02", format!("{verb} that was not negotiated"))),
@@ -596,10 +640,11 @@ fn cancel(state: &mut State, slot: usize, request: usize, naming: Naming) -> Opt
     }
     match &mut record(state, request)?.phase {
         Phase::Held { old: false, asked, committed, .. } => {
-            // What was asked to end may have ended by it.
+            // What was asked to end may have ended by it, and what has had its effect may have succeeded by that.
             let states: &[&str] = match (*asked, *committed) {
+                (_, true) => &["cancellation_requested", "succeeded"],
                 (true, false) => &["cancellation_requested", "cancelled"],
-                _ => &["cancellation_requested"],
+                (false, false) => &["cancellation_requested"],
             };
             *asked = true;
             let about = if *committed { "CETP2-4.4-12" } else { "CETP2-4.4-06" };

@@ -130,7 +130,7 @@ fn kind(action: &Action) -> u8 {
         Action::Negotiate { .. } => 0,
         Action::Execute { late: true, .. } => 1,
         Action::Execute { .. } => 2,
-        Action::Twins { .. } => 3,
+        Action::Twins { .. } | Action::Pair { .. } => 3,
         Action::Steal { .. } => 4,
         Action::Decide { .. } => 5,
         Action::Move { .. } => 6,
