@@ -144,6 +144,10 @@ pub fn of_tools(tools: &[Json], dialect: &str, allow_effects: bool) -> (Vec<Json
     for (n, tool) in tools.iter().enumerate() {
         let name = tool["name"].as_str().unwrap_or_default();
         let annotations = &tool["annotations"];
+        if crate::fixture::tool(name).is_some() {
+            left_out.push(format!("{name}: it is of the fixture, for which there are vectors"));
+            continue;
+        }
         if annotations["confirmation"] != "never" && annotations["confirmation"] != "provider_policy" {
             left_out.push(format!("{name}: it needs the user"));
             continue;
@@ -180,7 +184,7 @@ pub fn of_tools(tools: &[Json], dialect: &str, allow_effects: bool) -> (Vec<Json
             "title": format!("What {name} gives for arguments that conform conforms to its output_schema"),
             "role": "provider", "level": "core", "requirements": ["CETP2-4.2-02"],
             "may_not_arise": "the tool gave no inline result for any of these arguments",
-            "steps": [session, { "repeat": [call(json!(["not_busy",
+            "steps": [session, { "repeat": [call(json!([
                 { "requirement": "CETP2-4.2-02", "when": { "that": "${reply.data.kind}", "is": "inline" },
                   "that": "${reply.data.value}", "is": conforms }]))], "over": texts(right) }]
         }));

@@ -148,7 +148,13 @@ fn of_request(request: &Request, field: &Field, cases: &mut usize, out: &mut Vec
         return Ok(());
     }
     out.push(refused(request, &format!("{place}-missing"), &format!("{about} missing or null"), absent, gone));
-    out.push(refused(request, &format!("{place}-of-another-kind"), &format!("{about} of another type or value"), wrong, other));
+    out.push(refused(
+        request,
+        &format!("{place}-of-another-kind"),
+        &format!("{about} of another type or value"),
+        wrong,
+        other,
+    ));
     Ok(())
 }
 

@@ -220,7 +220,13 @@ impl Maker<'_> {
     }
 
     /// Objects with a member more, whose name or value is wrong, and with as many as there may not be.
-    fn more_members(&mut self, schema: &Json, members: &Map<String, Json>, whole: &mut dyn FnMut(Json) -> Json, at: &str) {
+    fn more_members(
+        &mut self,
+        schema: &Json,
+        members: &Map<String, Json>,
+        whole: &mut dyn FnMut(Json) -> Json,
+        at: &str,
+    ) {
         let mut with = |maker: &mut Self, keyword: &str, name: &str, value: Json| {
             let mut more = members.clone();
             more.insert(name.to_owned(), value);
@@ -258,7 +264,8 @@ impl Maker<'_> {
             self.add("maxProperties", at, value, false);
         }
         if schema.get("minProperties").is_some() {
-            let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+            let required: Vec<&str> =
+                schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
             let few = members.iter().filter(|(name, _)| required.contains(&name.as_str()));
             let few: Map<String, Json> = few.map(|(name, value)| (name.clone(), value.clone())).collect();
             let value = whole(Json::Object(few));
@@ -368,17 +375,31 @@ mod tests {
             ("exclusiveMinimum", of(json!({ "type": "integer", "exclusiveMinimum": 3 }))),
             ("minItems", of(json!({ "type": "array", "items": { "type": "string" }, "minItems": 2 }))),
             ("prefixItems", of(json!({ "type": "array", "prefixItems": [{ "type": "string" }], "minItems": 1 }))),
-            ("items", of(json!({ "type": "array", "prefixItems": [{ "type": "string" }], "items": false, "minItems": 1 }))),
+            (
+                "items",
+                of(json!({ "type": "array", "prefixItems": [{ "type": "string" }], "items": false, "minItems": 1 })),
+            ),
             ("contains", of(json!({ "type": "array", "contains": { "type": "integer" } }))),
             ("minContains", of(json!({ "type": "array", "contains": { "type": "integer" }, "minContains": 2 }))),
             ("maxContains", of(json!({ "type": "array", "contains": { "type": "integer" }, "maxContains": 2 }))),
-            ("unevaluatedItems", of(json!({ "type": "array", "prefixItems": [{ "type": "string" }], "minItems": 1, "unevaluatedItems": false }))),
+            (
+                "unevaluatedItems",
+                of(
+                    json!({ "type": "array", "prefixItems": [{ "type": "string" }], "minItems": 1, "unevaluatedItems": false }),
+                ),
+            ),
             ("minProperties", of(json!({ "type": "object", "minProperties": 1 }))),
             ("maxProperties", of(json!({ "type": "object", "maxProperties": 1 }))),
             ("propertyNames", of(json!({ "type": "object", "propertyNames": { "pattern": "^[a-z]+$" } }))),
-            ("patternProperties", of(json!({ "type": "object", "patternProperties": { "^a": { "type": "integer" } } }))),
+            (
+                "patternProperties",
+                of(json!({ "type": "object", "patternProperties": { "^a": { "type": "integer" } } })),
+            ),
             ("additionalProperties", of(json!({ "type": "object", "additionalProperties": { "type": "integer" } }))),
-            ("unevaluatedProperties", of(json!({ "type": "object", "properties": {}, "unevaluatedProperties": false }))),
+            (
+                "unevaluatedProperties",
+                of(json!({ "type": "object", "properties": {}, "unevaluatedProperties": false })),
+            ),
             ("dependentRequired", of(json!({ "type": "object", "dependentRequired": { "a": ["b"] } }))),
             ("dependentSchemas", of(json!({ "type": "object", "dependentSchemas": { "a": { "required": ["b"] } } }))),
             ("not", of(json!({ "type": "string", "not": { "const": "no" } }))),

@@ -112,8 +112,8 @@ pub(super) fn files(seed: u64) -> Result<Made, String> {
         for messages in &together {
             for row in &field.rows {
                 let name = name_of(messages);
-                let (vector, made) =
-                    vector(messages, field, row, &table.codes).map_err(|e| format!("{name} {} {}: {e}", field.key, row.cases))?;
+                let (vector, made) = vector(messages, field, row, &table.codes)
+                    .map_err(|e| format!("{name} {} {}: {e}", field.key, row.cases))?;
                 cases += made;
                 rows += messages.len();
                 by_file.entry(name).or_default().push(vector);

@@ -116,7 +116,8 @@ impl Generator {
 
     /// Files of a folder that this generator made once and makes no more, by their path in the folder.
     pub fn left_over(&self, files: &Files, folder: &Path) -> Vec<String> {
-        let of_suite = |suite: &&str| walkdir::WalkDir::new(folder.join(suite)).sort_by_file_name().into_iter().flatten();
+        let of_suite =
+            |suite: &&str| walkdir::WalkDir::new(folder.join(suite)).sort_by_file_name().into_iter().flatten();
         let entries = SUITES.iter().flat_map(of_suite);
         let mut out = Vec::new();
         for entry in entries.filter(|entry| entry.file_type().is_file()) {

@@ -151,7 +151,8 @@ fn vectors_of(focus: &str, tour: &Tour) -> Result<Vec<Json>, String> {
         let way: Vec<Action> = tour.way.iter().map(|action| scheduled(*action, schedule)).collect();
         let which = if schedules > 1 { format!("-{schedule}") } else { String::new() };
         let id = format!("cetp2/provider/{section}/model-{focus}-{digest}{which}");
-        let mut vector = render::vector(&id, &title, &way).ok_or_else(|| format!("{id}: the model does not follow it"))?;
+        let mut vector =
+            render::vector(&id, &title, &way).ok_or_else(|| format!("{id}: the model does not follow it"))?;
         vector["notes"] = json!(format!("Takes these transitions of the model first: {}.", labels.join("; ")));
         out.push(vector);
     }

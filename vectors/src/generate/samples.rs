@@ -59,7 +59,9 @@ pub(super) fn sample(schema: &Json, root: &Json, depth: usize) -> Option<Json> {
         "array" => {
             let contained = schema.get("contains").and_then(|inner| sample(inner, root, depth + 1));
             let wanted = schema["minContains"].as_u64().unwrap_or(1).min(LARGEST);
-            if let Some(one) = contained.filter(|_| schema.get("items").is_none() && schema.get("prefixItems").is_none()) {
+            if let Some(one) =
+                contained.filter(|_| schema.get("items").is_none() && schema.get("prefixItems").is_none())
+            {
                 let least = schema["minItems"].as_u64().unwrap_or(0).max(wanted).min(LARGEST);
                 return Some(Json::Array((0..least).map(|_| one.clone()).collect()));
             }

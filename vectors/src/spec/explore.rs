@@ -131,9 +131,10 @@ impl Focus {
         }
         if self.sessions > 1 && [0, 2].iter().all(|request| self.requests.contains(request)) {
             let contents = self.tools.iter().map(|tool| Content { tool: *tool, variant: 0 });
-            out.extend(contents.flat_map(|content| {
-                [false, true].map(|resumed| Action::Pair { content, resumed, schedule: 0 })
-            }));
+            out.extend(
+                contents
+                    .flat_map(|content| [false, true].map(|resumed| Action::Pair { content, resumed, schedule: 0 })),
+            );
         }
         for request in self.requests.iter().copied() {
             let decisions = [Decision::Approve, Decision::Deny, Decision::Dismiss];
