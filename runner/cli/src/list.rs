@@ -112,7 +112,7 @@ fn generate(args: &GenerateArgs) -> Result<Exit, Stop> {
 pub fn vectors(command: &VectorsCommand) -> Result<Exit, Stop> {
     match command {
         VectorsCommand::List(args) => {
-            let catalogue = args.vectors.load()?;
+            let catalogue = args.vectors.heads()?;
             let filters = Arguments { filter: args.filter.clone(), ..Arguments::default() };
             let roles = match args.selection.role()? {
                 Some(role) => vec![role],
