@@ -4,7 +4,7 @@ use crate::fixture;
 use crate::ledger::Ledger;
 use crate::load::EMBEDDED;
 use crate::model::Vector;
-use crate::parse::{self, Context, Fault, Rules};
+use crate::parse::{self, Context, Fault, Part, Rules};
 use serde_json::{Value as Json, json};
 
 /// What is needed to read vectors of a suite; made once, as the rules take time to read.
@@ -33,7 +33,7 @@ impl Reader {
         }
         let rules = text(&format!("{suite}/rules.json"))?;
         let rules: Json = serde_json::from_str(rules).map_err(|error| error.to_string())?;
-        let rules = parse::rules(&rules, &ledger, suite).map_err(|faults| faulty(&faults))?;
+        let rules = parse::rules(rules, &ledger, suite).map_err(|faults| faulty(&faults))?;
         let callers = fixture::callers().as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
         Ok(Reader { suite: suite.to_owned(), ledger, rules, callers })
     }
@@ -43,9 +43,10 @@ impl Reader {
     /// # Errors
     /// What is wrong with it.
     pub fn vector(&self, vector: &Json) -> Result<Vector, String> {
-        let context = Context { ledger: &self.ledger, rules: &self.rules, callers: &self.callers, file: "made.json" };
+        let (ledger, rules, callers) = (&self.ledger, &self.rules, &self.callers);
+        let context = Context { ledger, rules, callers, file: "made.json", part: Part::Whole };
         let file = json!({ "format": "cetp-vectors/1", "suite": self.suite, "vectors": [vector] });
-        let mut vectors = parse::vectors(&file, &context).map_err(|faults| faulty(&faults))?;
+        let mut vectors = parse::vectors(file, &context).map_err(|faults| faulty(&faults))?;
         vectors.pop().ok_or_else(|| "no vector".into())
     }
 
