@@ -367,7 +367,7 @@ impl Parser<'_, '_> {
 
     fn vector(&self, json: Json, at: &str, suite: &str, generated: Option<Generated>) -> Option<Vector> {
         let head = self.context.part == Part::Head;
-        let source = Arc::new(if head { Json::Null } else { json.clone() });
+        let source = if head { Arc::default() } else { Arc::from(json.to_string()) };
         let mut o = self.object(json, at)?;
         if head {
             o.take("providers");
