@@ -3,6 +3,7 @@
 #
 #   android-harness/build.sh            builds into android-harness/build/
 #   android-harness/build.sh --install  installs Debian's packages that are missing, first
+#   android-harness/build.sh --built    does without compiling: Maven has just done it
 #
 # It needs a JDK of 17 or later and Maven, and from Debian aapt, apksigner and zipalign. The framework to compile against
 # and the dexer come from Maven Central. Keys are throwaway: they are made at the first build and kept in build/keys, so
@@ -18,6 +19,16 @@ dexer_version=14.0.0_r21
 min_sdk=26
 target_sdk=34
 
+install=
+built=
+for option in "$@"; do
+    case $option in
+        --install) install=yes ;;
+        --built) built=yes ;;
+        *) echo "build.sh: there is no option $option" >&2; exit 2 ;;
+    esac
+done
+
 say() { echo "build.sh: $*"; }
 fail() { echo "build.sh: $*" >&2; exit 1; }
 
@@ -30,16 +41,18 @@ done
 command -v mvn >/dev/null || missing+=(maven)
 command -v javac >/dev/null || missing+=(openjdk-17-jdk-headless)
 if [ ${#missing[@]} -gt 0 ]; then
-    [ "${1:-}" = --install ] || fail "missing: ${missing[*]} (Debian packages; --install installs them)"
+    [ -n "$install" ] || fail "missing: ${missing[*]} (Debian packages; --install installs them)"
     apt-get update -qq
     apt-get install -y -qq --no-install-recommends "${missing[@]}"
 fi
 
 # --- classes ----------------------------------------------------------------------------------------------------------
 
-say "compiling"
-modules=strict-json,bundle-codec,cetp-provider,fixture-provider,driver,consumer-shim,consumer-example
-mvn -q -B package -DskipTests -pl $modules >&2
+if [ -z "$built" ]; then
+    say "compiling"
+    modules=strict-json,bundle-codec,cetp-provider,fixture-provider,driver,scripted-provider,consumer-shim,consumer-example
+    mvn -q -B package -DskipTests -pl $modules >&2
+fi
 mkdir -p $lib $keys
 fetch() { # coordinates file
     [ -f "$lib/$2" ] || mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy -N \
@@ -61,6 +74,7 @@ key driver-a
 key driver-b
 key fixture
 key consumer
+key scripted
 driver_sha256=$(digest driver-a)
 
 # --- apps -------------------------------------------------------------------------------------------------------------
@@ -120,12 +134,24 @@ check() { # name key
 }
 
 driver="strict-json bundle-codec driver"
-app driver-a driver-a driver/src/main/AndroidManifest.xml "$driver" \
+# Two at a time: most of it is programs that start and end.
+begun=()
+side() {
+    if [ ${#begun[@]} -ge 2 ]; then
+        wait "${begun[0]}" || exit 1
+        begun=("${begun[@]:1}")
+    fi
+    app "$@" &
+    begun+=($!)
+}
+side driver-a driver-a driver/src/main/AndroidManifest.xml "$driver" \
     's/@CALLER@/a/g' 's/@SHARED_USER_ID@/android:sharedUserId="org.cetp.driver.shared"/'
-app driver-a-second driver-a driver/src/main/SecondPackageManifest.xml ""
-app driver-b driver-b driver/src/main/AndroidManifest.xml "$driver" 's/@CALLER@/b/g' 's/@SHARED_USER_ID@//'
-app fixture-provider fixture fixture-provider/src/main/AndroidManifest.xml "strict-json cetp-provider fixture-provider"
-app consumer-example consumer consumer-example/src/main/AndroidManifest.xml "$driver consumer-shim consumer-example"
+side driver-b driver-b driver/src/main/AndroidManifest.xml "$driver" 's/@CALLER@/b/g' 's/@SHARED_USER_ID@//'
+side fixture-provider fixture fixture-provider/src/main/AndroidManifest.xml "strict-json cetp-provider fixture-provider"
+side scripted-provider scripted scripted-provider/src/main/AndroidManifest.xml "$driver cetp-provider scripted-provider"
+side consumer-example consumer consumer-example/src/main/AndroidManifest.xml "$driver consumer-shim consumer-example"
+side driver-a-second driver-a driver/src/main/SecondPackageManifest.xml ""
+for each in "${begun[@]}"; do wait "$each" || exit 1; done
 
 # §2.1: what the compiler made of the version fields decides what a consumer sees.
 manifest=$out/fixture-provider/manifest.txt
@@ -133,6 +159,7 @@ grep -A2 'com.clawseed.tools.version"' $manifest | grep -q '(type 0x10)0x1' || f
 grep -A2 'com.clawseed.tools.versions"' $manifest | grep -q '="1,2"' || fail "fixture: versions is not the String 1,2"
 grep -q "$driver_sha256" $manifest || fail "fixture: the driver's certificate is not in the manifest"
 aapt list $out/fixture-provider.apk | grep -qx org/cetp/fixture/fixture-tools.json || fail "fixture: no tool descriptors"
+grep -q '="org.example.p.tools"' $out/scripted-provider/manifest.txt || fail "scripted provider: another authority"
 aapt list $out/driver-a.apk | grep -qx org/cetp/driver/callers.json || fail "driver: no callers"
 
 say "done"

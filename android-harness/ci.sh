@@ -4,8 +4,9 @@
 #
 #   android-harness/ci.sh [--install] CETP-CONFORMANCE
 #
-# It compiles everything, runs the harness's own tests, makes and checks the APKs, and then runs the whole suite against
-# the stand-in for a device: over stdio, and over Debian's adb server. It fails with the first thing that falls short.
+# It compiles everything, runs the harness's own tests, makes and checks the APKs, and then runs the suites against the
+# stand-in for a device: over stdio, and over Debian's adb server. Of the provider suite over stdio the transcripts are
+# compared with the reference's, vector by vector; cargo is needed for that. It fails with the first thing that falls short.
 set -euo pipefail
 install=()
 if [ "${1:-}" = --install ]; then
@@ -24,12 +25,34 @@ timed() { # what, command
     echo "ci.sh: $what took $((SECONDS - begun)) s"
 }
 
+# Beside the next one; what it says comes when it is awaited.
+beside=
+side_log=build/ci-side.log
+side_begins() { # what, command
+    mkdir -p build
+    timed "$@" > $side_log 2>&1 &
+    beside=$!
+}
+side_ends() {
+    local code=0
+    wait "$beside" || code=$?
+    beside=
+    cat $side_log
+    [ $code = 0 ] || exit $code
+}
+trap '[ -z "$beside" ] || kill "$beside" 2>/dev/null || true' EXIT
+
+transcripts() {
+    (cd .. && cargo test --locked -q -p cetp-conformance --test standin -- --ignored --nocapture)
+}
+
 timed "tests of the harness" mvn -q -B verify
-timed "APKs" ./build.sh "${install[@]}"
+timed "APKs" ./build.sh --built "${install[@]}"
 command -v adb >/dev/null || {
     [ ${#install[@]} -gt 0 ] || { echo "ci.sh: missing: adb (--install installs it)" >&2; exit 1; }
     apt-get install -y -qq --no-install-recommends adb
 }
-timed "the provider suite over stdio" "$runner" run --target device-standin/target.toml --check-protocol --test-threads 1
+side_begins "both suites over adb" device-standin/suite.sh "$runner"
+timed "the provider suite over stdio, beside the reference" transcripts
 timed "the consumer suite over stdio" "$runner" run --target device-standin/consumer-target.toml --check-protocol
-timed "both suites over adb" device-standin/suite.sh "$runner"
+side_ends

@@ -57,6 +57,11 @@ done
 if [ $# -gt 0 ]; then
     "$runner" run "$@"
 else
-    "$runner" run --target adb-target.toml --baseline adb-baseline.toml --report ../build/standin-report
-    "$runner" run --target adb-consumer-target.toml --report ../build/standin-consumer-report
+    "$runner" run --target adb-target.toml --baseline adb-baseline.toml --report ../build/standin-report --check-protocol
+    "$runner" run --target adb-consumer-target.toml --report ../build/standin-consumer-report --check-protocol
+    # How many went over the Binder, and how: the runs have to have used the app.
+    grep -o 'calls of the scripted provider: {.*CARRIED=[1-9].*}' "$work/stderr" | tail -1 || {
+        echo "suite.sh: the scripted provider was not called" >&2
+        exit 1
+    }
 fi

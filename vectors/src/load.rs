@@ -5,7 +5,7 @@
 
 use crate::expr::sha256_hex;
 use crate::fixture;
-use crate::json::{Limits, parse};
+use crate::json::{JsonError, Limits, parse};
 use crate::ledger::{Ledger, Role};
 use crate::model::Vector;
 use crate::parse::{self, Context, Fault, Part, Rules};
@@ -212,31 +212,27 @@ impl Catalogue {
     ) -> Result<Catalogue, LoadError> {
         let mut faults: Vec<(String, Fault)> = Vec::new();
         let mut ledger = Ledger::default();
-        let mut json: BTreeMap<&str, Json> = BTreeMap::new();
-        for (name, text) in &files {
-            match known.remove(name).map_or_else(|| parse(text, Limits::TEXT), Ok) {
-                Ok(value) => {
-                    json.insert(name, value);
-                }
-                Err(error) => {
-                    let pointer = error.pointer.clone();
-                    faults.push((name.clone(), Fault { pointer, message: error.to_string() }));
-                }
-            }
-        }
         for (name, text) in files.iter().filter(|(name, _)| kind_of(name) == Some(FileKind::Ledger)) {
             if let Err(message) = ledger.add(&String::from_utf8_lossy(text)) {
                 faults.push((name.clone(), Fault { pointer: String::new(), message }));
             }
         }
         let mut rules: BTreeMap<String, Rules> = BTreeMap::new();
-        for (name, value) in &json {
+        let mut read = |name: &String, text: &[u8], faults: &mut Vec<(String, Fault)>| {
+            let value = known.remove(name).map_or_else(|| parse(text, Limits::TEXT), Ok);
+            let told = |error: JsonError| {
+                faults.push((name.clone(), Fault { pointer: error.pointer.clone(), message: error.to_string() }));
+            };
+            value.map_err(told).ok()
+        };
+        for (name, text) in &files {
             if let Some(FileKind::Rules(suite)) = kind_of(name) {
-                match parse::rules(value.clone(), &ledger, &suite) {
+                let Some(value) = read(name, text, &mut faults) else { continue };
+                match parse::rules(value, &ledger, &suite) {
                     Ok(read) => {
                         rules.insert(suite, read);
                     }
-                    Err(list) => faults.extend(list.into_iter().map(|fault| ((*name).to_owned(), fault))),
+                    Err(list) => faults.extend(list.into_iter().map(|fault| (name.clone(), fault))),
                 }
             }
         }
@@ -245,8 +241,14 @@ impl Catalogue {
         let no_rules = Rules::default();
         let mut vectors: Vec<Vector> = Vec::new();
         let mut tables = BTreeMap::new();
-        for (name, value) in json {
-            match kind_of(name) {
+        // One after the other: as values, all files together take many times their text.
+        for (name, text) in &files {
+            let kind = kind_of(name);
+            if matches!(kind, Some(FileKind::Rules(_))) {
+                continue;
+            }
+            let Some(value) = read(name, text, &mut faults) else { continue };
+            match kind {
                 Some(FileKind::Vectors(suite, role)) => {
                     let rules = rules.get(&suite).unwrap_or(&no_rules);
                     let context = Context { ledger: &ledger, rules, callers: &callers, file: name, part };
@@ -255,23 +257,20 @@ impl Catalogue {
                             for (n, vector) in list.iter().enumerate() {
                                 if vector.suite != suite || vector.role != role {
                                     let message = format!("lies in the folder of {suite}, {}", role.name());
-                                    faults.push((
-                                        (*name).to_owned(),
-                                        Fault { pointer: format!("/vectors/{n}"), message },
-                                    ));
+                                    faults.push((name.clone(), Fault { pointer: format!("/vectors/{n}"), message }));
                                 }
                             }
                             vectors.extend(list);
                         }
-                        Err(list) => faults.extend(list.into_iter().map(|fault| ((*name).to_owned(), fault))),
+                        Err(list) => faults.extend(list.into_iter().map(|fault| (name.clone(), fault))),
                     }
                 }
                 Some(FileKind::Table(_)) => {
-                    tables.insert((*name).to_owned(), value.clone());
+                    tables.insert(name.clone(), value);
                 }
                 Some(_) => {}
                 None => {
-                    faults.push(((*name).to_owned(), Fault { pointer: String::new(), message: NOTHING.into() }));
+                    faults.push((name.clone(), Fault { pointer: String::new(), message: NOTHING.into() }));
                 }
             }
         }

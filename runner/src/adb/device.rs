@@ -258,7 +258,8 @@ impl Prepared {
         self.keep_installed = settings.keep_installed;
         install(&device, settings, &mut self.new_packages)?;
         let there = device.packages()?;
-        for name in [settings.harness(), &settings.package] {
+        let scripted = settings.scripted.as_deref();
+        for name in [settings.harness(), &settings.package].into_iter().chain(scripted) {
             if !there.contains(name) {
                 let message = format!(
                     "the package {name} is not installed on the device {}: name its APK under \"apks\" in the target file",
@@ -388,6 +389,12 @@ pub fn instrument(settings: &Settings, sdk: u32, socket: &str) -> String {
     words.push(format!("-e target {} -e socket {socket}", settings.package));
     if settings.second.is_some() {
         words.push(format!("-e second {SECOND}"));
+    }
+    if settings.decisions.is_some() {
+        words.push("-e automation none".into());
+    }
+    if let Some(scripted) = &settings.scripted {
+        words.push(format!("-e scripted {scripted}"));
     }
     // Quoted: the name of a class may hold a dollar sign.
     words.push(shell::quoted(&settings.instrumentation));

@@ -100,6 +100,12 @@ fn examine(
         lines.push((Finding::Good, format!("callers: {}", list("callers"))));
     }
     lines.push((Finding::Good, format!("controls: {}", list("controls"))));
+    if settings.decisions.is_some() {
+        let of_app =
+            described["controls"].as_array().is_some_and(|controls| controls.contains(&"user_decision".into()));
+        let how = if of_app { "by the package's own control" } else { "by touching the screen" };
+        lines.push((Finding::Good, format!("decisions of the user: {how}")));
+    }
     Ok(())
 }
 

@@ -7,6 +7,7 @@
 //! - [`device`]: what a run needs of it: booted, apps installed, the harness started
 //! - [`settings`]: the part of a target file that says what to use
 //! - [`session`]: the target protocol over a stream to the harness
+//! - [`taps`]: a user's decisions on the screen
 //! - [`doctor`]: looks for what is wrong
 //!
 //! The protocol is spoken here, and not by a crate: see `docs/design.md`. A device, a server or a harness that is sick never
@@ -19,6 +20,7 @@ pub mod server;
 pub mod session;
 pub mod settings;
 pub mod shell;
+pub mod taps;
 
 use crate::adapter::{Adapter, Fault, FaultKind, Session};
 use crate::limits::Limits;

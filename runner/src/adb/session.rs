@@ -7,6 +7,7 @@
 use super::device::{COMMAND, Device, instrument, sdk};
 use super::settings::Settings;
 use super::shell::{self, Packet, Packets};
+use super::taps::{self, Taps};
 use super::{AdbError, Trouble};
 use crate::adapter::{Fault, FaultKind, Incoming, RpcError, Session, await_message};
 use crate::jsonrpc::Conversation;
@@ -15,6 +16,7 @@ use crate::protocol::Checker;
 use cetp_vectors::ledger::Role;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value as Json, json};
+use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
@@ -40,6 +42,13 @@ pub struct AdbSession {
     /// Since when the device's log belongs to the vector, by our clock.
     log_since: SystemTime,
     ended: bool,
+    taps: Option<Taps>,
+    /// The last request that asked the harness what it is.
+    describing: Option<u64>,
+    /// Whether decisions are made on the screen: they may be, and the package has no control for them.
+    tapping: bool,
+    /// What came while a decision was under way.
+    early: VecDeque<Incoming>,
 }
 
 /// `am instrument`, as long as it runs.
@@ -92,6 +101,10 @@ impl AdbSession {
             clock_ms,
             log_since: SystemTime::now(),
             ended: false,
+            taps: settings.decisions.clone(),
+            describing: None,
+            tapping: false,
+            early: VecDeque::new(),
             device,
         };
         let stream = session.device.server.open(&session.device.serial, &format!("localabstract:{name}"), COMMAND)?;
@@ -99,6 +112,77 @@ impl AdbSession {
         socket.set_nonblocking(true).map_err(|error| AdbError::new(Trouble::Cut, error))?;
         session.socket = Some(socket);
         Ok(session)
+    }
+
+    /// The next message from the stream; none when the time is over.
+    fn next(&mut self, until: Instant) -> Result<Option<Incoming>, Fault> {
+        loop {
+            if let Some(incoming) = self.conversation.next()? {
+                return Ok(Some(incoming));
+            }
+            if self.socket.is_none() {
+                return Err(self.gone());
+            }
+            if !self.pump(until)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Where the package has no control for decisions, the screen is one.
+    fn with_taps(&mut self, mut incoming: Incoming) -> Incoming {
+        if let Incoming::Answer { id, result: Ok(described) } = &mut incoming
+            && self.describing == Some(*id)
+            && self.taps.is_some()
+            && let Some(controls) = described.get_mut("controls").and_then(Json::as_array_mut)
+        {
+            self.tapping = !controls.contains(&json!("user_decision"));
+            if self.tapping {
+                controls.push(json!("user_decision"));
+            }
+        }
+        incoming
+    }
+
+    /// `control.user` by way of the screen: the driver opens the resolution and tells whether its Activity came to an end. The
+    /// number is that of the answer, which is there when this returns.
+    fn decide(&mut self, taps: &Taps, params: &Json) -> Result<u64, Fault> {
+        let opened = json!({ "pending_intent": params["pending_intent"] });
+        let (id, launched) = self.ask_harness("driver.launch", &opened)?;
+        let result = match launched {
+            Err(refusal) => Err(refusal),
+            Ok(_) => {
+                let decision = params["decision"].as_str().unwrap_or_default();
+                match taps::decide(&self.device, &self.package, taps, decision) {
+                    Ok(Ok(())) => match self.ask_harness("driver.finished", &opened)?.1 {
+                        Ok(finished) => Ok(json!({ "activity_finished": finished })),
+                        Err(refusal) => Err(refusal),
+                    },
+                    Ok(Err(why)) => Err(RpcError { code: RpcError::CANNOT, message: why }),
+                    Err(error) => return Err(Fault::new(FaultKind::Device, error)),
+                }
+            }
+        };
+        self.early.push_back(Incoming::Answer { id, result });
+        Ok(id)
+    }
+
+    /// Asks the harness for something of its own. Whatever else comes meanwhile is kept.
+    fn ask_harness(&mut self, verb: &str, params: &Json) -> Result<(u64, Result<Json, RpcError>), Fault> {
+        let (id, line) = self.conversation.request(verb, params)?;
+        self.write(&line)?;
+        let limit = self.limits.verb();
+        let until = Instant::now() + limit;
+        loop {
+            match self.next(until)? {
+                Some(Incoming::Answer { id: answered, result }) if answered == id => return Ok((id, result)),
+                Some(other) => self.early.push_back(other),
+                None => {
+                    let message = format!("the harness did not answer {verb:?} within {} s", limit.as_secs_f64());
+                    return Err(Fault::new(FaultKind::Device, message));
+                }
+            }
+        }
     }
 
     fn write(&mut self, line: &[u8]) -> Result<(), Fault> {
@@ -223,24 +307,26 @@ impl AdbSession {
 
 impl Session for AdbSession {
     fn send(&mut self, verb: &str, params: &Json) -> Result<u64, Fault> {
+        if verb == "control.user"
+            && self.tapping
+            && let Some(taps) = self.taps.clone()
+        {
+            return self.decide(&taps, params);
+        }
         let (id, line) = self.conversation.request(verb, params)?;
+        if verb == "target.describe" {
+            self.describing = Some(id);
+        }
         self.write(&line)?;
         Ok(id)
     }
 
     fn receive(&mut self, limit: Duration) -> Result<Option<Incoming>, Fault> {
-        let until = Instant::now() + limit;
-        loop {
-            if let Some(incoming) = self.conversation.next()? {
-                return Ok(Some(incoming));
-            }
-            if self.socket.is_none() {
-                return Err(self.gone());
-            }
-            if !self.pump(until)? {
-                return Ok(None);
-            }
+        if let Some(incoming) = self.early.pop_front() {
+            return Ok(Some(incoming));
         }
+        let incoming = self.next(Instant::now() + limit)?;
+        Ok(incoming.map(|incoming| self.with_taps(incoming)))
     }
 
     fn answer(&mut self, id: &Json, result: Result<Json, RpcError>) -> Result<(), Fault> {

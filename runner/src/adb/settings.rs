@@ -1,6 +1,7 @@
 //! What a target file says of a device. The main types are [`AndroidTable`], as it is written, and [`Settings`], checked.
 
 use super::server::Server;
+use super::taps::Taps;
 use super::{AdbError, Trouble};
 use cetp_vectors::ledger::Role;
 use serde::Deserialize;
@@ -43,6 +44,13 @@ pub struct AndroidTable {
     /// Leaves installed what was installed for the run.
     #[serde(default)]
     pub keep_installed: bool,
+    /// How a user decides where the package under test has no control for it: by touching the screen. The driver then
+    /// does without UiAutomation, of which a device has one only.
+    #[serde(default)]
+    pub decisions: Option<Taps>,
+    /// For a consumer: the package of the scripted provider's app, which it then calls over the Binder.
+    #[serde(default)]
+    pub scripted: Option<String>,
     /// How long the device may take to boot, in milliseconds.
     #[serde(default = "usual_boot_ms")]
     pub boot_ms: u64,
@@ -84,6 +92,10 @@ pub struct Settings {
     pub second: Option<PathBuf>,
     /// Whether what was installed stays.
     pub keep_installed: bool,
+    /// Decisions by touching the screen.
+    pub decisions: Option<Taps>,
+    /// The scripted provider's package.
+    pub scripted: Option<String>,
     /// How long the device may take to boot.
     pub boot: Duration,
     /// How long an installation may take.
@@ -105,6 +117,20 @@ impl Settings {
         if !is_name(&table.package) {
             return Err(input(format!("package {:?} is no package name", table.package)));
         }
+        for (member, there, side) in [
+            ("decisions", table.decisions.is_some(), Role::Provider),
+            ("scripted", table.scripted.is_some(), Role::Consumer),
+        ] {
+            if there && role != side {
+                return Err(input(format!("{member} is for the role {} only", side.name())));
+            }
+        }
+        if table.scripted.as_ref().is_some_and(|package| !is_name(package)) {
+            return Err(input(format!("scripted {:?} is no package name", table.scripted)));
+        }
+        if table.decisions.is_some() && table.second.is_some() {
+            return Err(input("decisions by the screen and a second package do not go together: leave one out".into()));
+        }
         let component = table.instrumentation.split_once('/');
         if !component.is_some_and(|(package, class)| is_name(package) && is_name(class.trim_start_matches('.'))) {
             return Err(input(format!("instrumentation {:?} is not PACKAGE/CLASS", table.instrumentation)));
@@ -122,6 +148,8 @@ impl Settings {
             apks: table.apks.iter().map(file).collect::<Result<_, _>>()?,
             second: table.second.as_ref().map(file).transpose()?,
             keep_installed: table.keep_installed,
+            decisions: table.decisions.clone(),
+            scripted: table.scripted.clone(),
             boot: Duration::from_millis(table.boot_ms),
             install: Duration::from_millis(table.install_ms),
         })
@@ -159,6 +187,10 @@ mod tests {
             assert!(settings(&format!("package = '{bad}'"), &[]).is_err(), "{bad}");
         }
         assert!(settings("package = 'a.b'\ninstrumentation = 'a.b'", &[]).is_err());
+        assert!(settings("package = 'a.b'\nscripted = 'a.b'", &[]).is_err(), "a provider meets no provider");
+        let taps = settings("package = 'a.b'\n[decisions]\ndeny = ['Nein']", &[]).unwrap().decisions.unwrap();
+        assert_eq!((taps.deny, taps.approve), (vec!["Nein".to_owned()], Taps::default().approve));
+        assert!(settings("package = 'a.b'\n[decisions]\nother = 1", &[]).is_err());
         assert!(settings("package = 'a.b'\napks = ['no-such-file.apk']", &[]).is_err());
         let ok = settings("package = 'a.b'\ninstrumentation = 'a.b/.C$D'", &[]).unwrap();
         assert_eq!(ok.harness(), "a.b");

@@ -5,7 +5,7 @@ use crate::ledger::Strength;
 use crate::model::{About, Assertion, Expectation};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 impl Parser<'_, '_> {
     /// Expectations, with shared rules put in.
@@ -48,7 +48,7 @@ impl Parser<'_, '_> {
             return Vec::new();
         }
         let key = (name.to_owned(), Json::Object(with.clone()).to_string(), names.early);
-        if let Some(filled) = self.context.rules.filled.borrow().get(&key) {
+        if let Some(filled) = lock(&self.context.rules.filled).get(&key) {
             names.used.borrow_mut().add(filled.used.clone());
             return filled.expectations.clone();
         }
@@ -73,7 +73,7 @@ impl Parser<'_, '_> {
         // A rule with a fault is read again elsewhere, so that each place is told.
         if self.faults.borrow().len() == faults {
             let filled = Filled { expectations: expectations.clone(), used };
-            self.context.rules.filled.borrow_mut().insert(key, filled);
+            lock(&self.context.rules.filled).insert(key, filled);
         }
         expectations
     }
@@ -158,6 +158,10 @@ impl Parser<'_, '_> {
             _ => Assertion::NoneOf(inner),
         })
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Puts the values of a rule's `with` in, and notes which were asked for. `${with.x}` alone takes the value; inside a text

@@ -47,7 +47,7 @@ impl Probes {
             }
         }
         let telling = catalogue.vectors.iter().filter(|vector| tells(vector, dual));
-        out.extend(telling.filter_map(|vector| probe(&vector.source, dual)));
+        out.extend(telling.filter_map(|vector| probe(&serde_json::from_str(&vector.source).ok()?, dual)));
         out.retain(|probe| probe.capabilities.iter().all(|name| capabilities.iter().any(|has| has == name)));
         Ok(Probes(out))
     }

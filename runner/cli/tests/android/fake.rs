@@ -1,6 +1,7 @@
 //! An adb server that is made up, with a device that is made up: it speaks the server's protocol, its shell knows what the
 //! adapter asks, and behind the harness's socket sits the reference as a program. It can be sick in many ways.
 
+use serde_json::{Value as Json, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
@@ -40,6 +41,40 @@ pub enum Sick {
     UnpluggedInCall,
     /// The harness answers everything but what is about [`MARK`]: it is the provider that hangs.
     HungProvider,
+    /// Nothing; but the provider has no control for decisions, and asks on the screen. Every first touch is lost.
+    AsksOnScreen,
+    /// As that, and its screen never comes up.
+    NoScreen,
+}
+
+impl Sick {
+    fn is_without_hook(self) -> bool {
+        matches!(self, Sick::AsksOnScreen | Sick::NoScreen)
+    }
+}
+
+/// The provider's question, as `uiautomator dump` tells it.
+const QUESTION: &str = "<?xml version='1.0' encoding='UTF-8' standalone='yes' ?><hierarchy rotation=\"0\">\
+    <node index=\"0\" text=\"Approve\" package=\"com.android.systemui\" enabled=\"true\" bounds=\"[0,0][100,100]\" />\
+    <node index=\"1\" text=\"\" package=\"org.example.app\" enabled=\"true\" bounds=\"[0,0][1080,2280]\">\
+    <node index=\"0\" text=\"Transfer &quot;7&quot; to x?\" package=\"org.example.app\" enabled=\"true\" bounds=\"[40,200][1040,300]\" />\
+    <node index=\"1\" text=\"Nein\" package=\"org.example.app\" enabled=\"true\" bounds=\"[40,2000][480,2100]\" />\
+    <node index=\"2\" text=\"APPROVE\" package=\"org.example.app\" enabled=\"true\" bounds=\"[600,2000][1040,2100]\" />\
+    </node></hierarchy>";
+
+/// What is on the screen otherwise.
+const HOME: &str = "<hierarchy rotation=\"0\"><node text=\"Approve\" package=\"com.example.launcher\" enabled=\"true\" \
+    bounds=\"[0,0][1080,2280]\" /></hierarchy>";
+
+/// The screen of a provider that asks on it.
+#[derive(Default)]
+struct Screen {
+    /// Whether the question is up.
+    up: bool,
+    /// Touches of this question.
+    touches: u32,
+    /// What was touched.
+    decision: Option<&'static str>,
 }
 
 /// What is in the message at which a session falls sick.
@@ -61,6 +96,7 @@ struct Shared {
     /// Whether the device was unplugged, and how often it was asked for since.
     gone: AtomicBool,
     asked_in_vain: AtomicU32,
+    screen: Mutex<Screen>,
 }
 
 impl Fake {
@@ -79,6 +115,7 @@ impl Fake {
             over: AtomicBool::new(false),
             gone: AtomicBool::new(false),
             asked_in_vain: AtomicU32::new(0),
+            screen: Mutex::default(),
         });
         let serving = Arc::clone(&shared);
         thread::spawn(move || {
@@ -195,6 +232,10 @@ fn shell(mut stream: TcpStream, command: &str, shared: &Shared) -> std::io::Resu
         stream.write_all(&packet(1, b"INSTRUMENTATION_CODE: -1\n"))?;
         return stream.write_all(&packet(3, &[0]));
     }
+    if let Some(said) = on_screen(command, shared) {
+        stream.write_all(&packet(1, said.as_bytes()))?;
+        return stream.write_all(&packet(3, &[0]));
+    }
     let booted = if shared.sick == Sick::Booting { "" } else { "1" };
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs().to_string();
     let said = match command {
@@ -217,6 +258,59 @@ fn shell(mut stream: TcpStream, command: &str, shared: &Shared) -> std::io::Resu
     stream.write_all(&packet(3, &[0]))
 }
 
+/// What the screen does with a command that is for it.
+fn on_screen(command: &str, shared: &Shared) -> Option<String> {
+    let mut screen = shared.screen.lock().unwrap();
+    if command.contains("uiautomator dump ") {
+        let shown = if screen.up { QUESTION } else { HOME };
+        return Some(format!("UI hierchary dumped to: /data/local/tmp/x.xml\n{shown}"));
+    }
+    let touched = match command {
+        "input tap 820 2050" => "approve",
+        "input tap 260 2050" => "deny",
+        "input keyevent KEYCODE_BACK" => "dismiss",
+        _ => return None,
+    };
+    screen.touches += 1;
+    if screen.up && screen.touches > 1 {
+        screen.up = false;
+        screen.decision = Some(touched);
+    }
+    Some(String::new())
+}
+
+/// A harness whose package has no control for decisions: what it does of its own, and what is left for the reference.
+fn without_hook(line: &str, shared: &Shared, finishing: &Mutex<Vec<Json>>) -> Result<String, String> {
+    let mut message: Json = serde_json::from_str(line).unwrap();
+    let mut screen = shared.screen.lock().unwrap();
+    match message["method"].as_str().unwrap_or_default() {
+        "driver.launch" => {
+            *screen = Screen { up: shared.sick == Sick::AsksOnScreen, ..Screen::default() };
+            Err(json!({ "jsonrpc": "2.0", "id": message["id"], "result": {} }).to_string())
+        }
+        "driver.finished" => {
+            finishing.lock().unwrap().push(message["id"].clone());
+            message["method"] = json!("control.user");
+            message["params"]["decision"] = json!(screen.decision.expect("the screen is gone, so somebody touched it"));
+            Ok(message.to_string())
+        }
+        "control.user" => panic!("this harness has no such control"),
+        _ => Ok(line.to_owned()),
+    }
+}
+
+/// The reference's answer, as such a harness has it.
+fn answer_without_hook(line: &str, finishing: &Mutex<Vec<Json>>) -> String {
+    let mut message: Json = serde_json::from_str(line).unwrap();
+    if let Some(controls) = message.pointer_mut("/result/controls").and_then(Json::as_array_mut) {
+        controls.retain(|control| control != "user_decision");
+    }
+    if finishing.lock().unwrap().contains(&message["id"]) {
+        message["result"] = message["result"]["activity_finished"].clone();
+    }
+    message.to_string()
+}
+
 /// The reference as a program, and lines carried between it and the runner.
 fn harness(stream: TcpStream, shared: &Shared) {
     let sick = shared.sick;
@@ -231,11 +325,18 @@ fn harness(stream: TcpStream, shared: &Shared) {
     let output = BufReader::new(child.stdout.take().unwrap());
     let fallen = Arc::new(AtomicBool::new(false));
     let falls = Arc::clone(&fallen);
-    let mut back = stream.try_clone().unwrap();
+    let finishing = Arc::new(Mutex::new(Vec::new()));
+    let finished = Arc::clone(&finishing);
+    let back = Arc::new(Mutex::new(stream.try_clone().unwrap()));
+    let own = Arc::clone(&back);
     let answers = thread::spawn(move || {
         for line in output.lines() {
-            let Ok(line) = line else { break };
+            let Ok(mut line) = line else { break };
+            if sick.is_without_hook() {
+                line = answer_without_hook(&line, &finished);
+            }
             let whole = format!("{line}\n");
+            let mut back = back.lock().unwrap();
             match (sick, falls.load(Ordering::SeqCst)) {
                 (Sick::CutInAnswer, true) => {
                     let _ = back.write_all(&whole.as_bytes()[..whole.len() / 2]);
@@ -250,11 +351,20 @@ fn harness(stream: TcpStream, shared: &Shared) {
                 }
             }
         }
-        let _ = back.shutdown(Shutdown::Both);
+        let _ = back.lock().unwrap().shutdown(Shutdown::Both);
     });
     let closing = stream.try_clone().unwrap();
     for line in BufReader::new(stream).lines() {
-        let Ok(line) = line else { break };
+        let Ok(mut line) = line else { break };
+        if sick.is_without_hook() {
+            line = match without_hook(&line, shared, &finishing) {
+                Ok(line) => line,
+                Err(answer) => {
+                    let _ = writeln!(own.lock().unwrap(), "{answer}");
+                    continue;
+                }
+            };
+        }
         if line.contains(MARK) {
             fallen.store(true, Ordering::SeqCst);
             if sick == Sick::UnpluggedInCall {

@@ -231,3 +231,62 @@ fn the_doctor_says_what_is_there() {
     std::fs::write(&file, toml("org.example.absent")).unwrap();
     cetp(&["android", "doctor", path]).assert_tells(3, &["WRONG", "org.example.absent is not installed"]);
 }
+
+/// Approval, refusal by a text of the target file's own, and a question that is left.
+#[test]
+fn a_user_decides_by_touching_the_screen() {
+    for (vector, touch) in [
+        ("approved-call-executes-once", "input tap 820 2050"),
+        ("denial-is-user-cancelled", "input tap 260 2050"),
+        ("dismissed-confirmation-is-no-approval", "input keyevent KEYCODE_BACK"),
+    ] {
+        let fake = Fake::new(ONE, Sick::AsksOnScreen);
+        let android = "[android.decisions]\ndeny = ['nein']";
+        let vector = format!("cetp2/provider/4.3/{vector}");
+        let (ran, report) = run(&fake, android, &["--check-protocol", "--exact", &vector]);
+        ran.assert_tells(0, &[]);
+        assert_eq!(outcome(&report.unwrap()), "pass", "{vector}");
+        // The first touch is lost. What looks the same and belongs to another app is left alone.
+        let commands = fake.commands();
+        let inputs: Vec<&String> = commands.iter().filter(|command| command.starts_with("input ")).collect();
+        assert_eq!(inputs, ["input keyevent KEYCODE_WAKEUP", touch, touch], "{vector}");
+        let instrument = commands.iter().find(|command| command.starts_with("am instrument ")).unwrap();
+        assert!(instrument.contains("-e automation none"), "{instrument}");
+    }
+}
+
+#[test]
+fn a_question_that_does_not_come_or_stays_is_an_error_and_never_a_verdict() {
+    let denied = "cetp2/provider/4.3/denial-is-user-cancelled";
+    for (sick, decisions, words) in [
+        (Sick::NoScreen, "wait_ms = 1500", "no screen of org.example.app came up"),
+        (Sick::AsksOnScreen, "wait_ms = 1500\ndeny = ['never']", "no button says one of"),
+        (Sick::Not, "wait_ms = 1500", ""),
+    ] {
+        let begun = Instant::now();
+        let fake = Fake::new(ONE, sick);
+        let (ran, report) = run(&fake, &format!("[android.decisions]\n{decisions}"), &["--exact", denied]);
+        let touched = fake.commands().iter().any(|command| command.starts_with("input tap"));
+        assert!(!touched, "{sick:?}");
+        let report = report.unwrap();
+        if sick == Sick::Not {
+            // The package has the control, and it comes first.
+            assert_eq!(outcome(&report), "pass");
+            continue;
+        }
+        ran.assert_tells(3, &[words]);
+        assert_eq!(outcome(&report), "error", "{sick:?}");
+        assert!(begun.elapsed() < Duration::from_secs(60));
+    }
+}
+
+#[test]
+fn decisions_on_the_screen_leave_no_room_for_a_second_package() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("target.toml");
+    std::fs::write(folder.path().join("second.apk"), "an app").unwrap();
+    let toml = "name = 'x'\nrole = 'provider'\nadapter = 'adb'\nsubjects = ['second.apk']\n\
+                [android]\npackage = 'a.b'\nsecond = 'second.apk'\n[android.decisions]\n";
+    std::fs::write(&file, toml).unwrap();
+    cetp(&["run", "--target", file.to_str().unwrap()]).assert_tells(2, &["do not go together"]);
+}

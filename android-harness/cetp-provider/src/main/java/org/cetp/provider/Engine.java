@@ -91,8 +91,7 @@ public final class Engine {
         switch (method) {
             case "negotiate":
                 purge();
-                return Replies.success(
-                        extras.echo(), sessions.negotiate(caller, extras, app, catalogue.capabilities));
+                return Replies.negotiated(sessions.negotiate(caller, extras, app, catalogue.capabilities));
             case "get_provider_info":
             case "list_tools":
             case "execute_tool":

@@ -15,6 +15,14 @@ final class Replies {
         return reply;
     }
 
+    /** §2.2: the reply to negotiate has these two, since it comes before any version is agreed on. */
+    static Bundle negotiated(String data) {
+        Bundle reply = new Bundle();
+        reply.putString(Keys.STATUS, "success");
+        reply.putString(Keys.DATA, data);
+        return reply;
+    }
+
     static Bundle accepted(String echo, String data) {
         Bundle reply = reply("accepted", echo);
         reply.putString(Keys.DATA, data);

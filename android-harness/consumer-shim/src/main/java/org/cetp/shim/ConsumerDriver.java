@@ -40,14 +40,22 @@ public final class ConsumerDriver implements Rpc.Handler {
                         }
                     });
     private Rpc host;
+    private final ScriptedLink link;
     private HostPlatform platform;
+    /** Between the consumer and the host's platform, where a scripted provider is used; else null. */
+    private ScriptedPlatform scripted;
     private ConsumerUnderTest consumer;
 
-    /** @param onShutdown what {@code target.shutdown} ends */
-    public ConsumerDriver(ConsumerUnderTest.Factory factory, String name, String version, Runnable onShutdown) {
+    /**
+     * @param binding the way to a scripted provider; null where the host plays every provider at the consumer's platform
+     * @param onShutdown what {@code target.shutdown} ends
+     */
+    public ConsumerDriver(
+            ConsumerUnderTest.Factory factory, String name, String version, ScriptedBinding binding, Runnable onShutdown) {
         this.factory = factory;
         this.name = name;
         this.version = version;
+        this.link = binding == null ? null : new ScriptedLink(binding);
         this.onShutdown = onShutdown;
     }
 
@@ -59,11 +67,23 @@ public final class ConsumerDriver implements Rpc.Handler {
 
     private synchronized void begin() {
         platform = new HostPlatform(host);
-        consumer = factory.create(platform);
+        if (link == null) {
+            consumer = factory.create(platform);
+            return;
+        }
+        if (scripted != null) {
+            scripted.close();
+        }
+        scripted = new ScriptedPlatform(platform, host, link);
+        consumer = factory.create(scripted);
     }
 
-    public void close() {
+    public synchronized void close() {
         threads.shutdownNow();
+        if (scripted != null) {
+            scripted.close();
+            link.close();
+        }
     }
 
     @Override
@@ -85,7 +105,12 @@ public final class ConsumerDriver implements Rpc.Handler {
 
     private void answer(Rpc.Request request) {
         try {
-            request.answer(act(request.method, request.params));
+            Object result = act(request.method, request.params);
+            String broken = broken();
+            if (broken != null) {
+                throw RpcException.cannotAct(broken); // an error of the harness, and not what the consumer has done
+            }
+            request.answer(result);
         } catch (RpcException refusal) {
             request.refuse(refusal);
         } catch (JsonException | WireException wrong) {
@@ -95,8 +120,13 @@ public final class ConsumerDriver implements Rpc.Handler {
             request.refuse(RpcException.cannotAct(request.method + ": " + failure));
         }
         if (request.method.equals("target.shutdown")) {
+            close();
             onShutdown.run();
         }
+    }
+
+    private synchronized String broken() {
+        return scripted == null ? null : scripted.broken();
     }
 
     private Object act(String verb, Map<String, Object> params) throws RpcException, JsonException, WireException {

@@ -9,10 +9,11 @@ import org.cetp.driver.device.SocketServer;
  * test build, and the target file names it in turn:
  *
  * <pre>
- * am instrument -w -r -e socket NAME PACKAGE/CLASS
+ * am instrument -w -r -e socket NAME [-e scripted PACKAGE] PACKAGE/CLASS
  * </pre>
  *
- * It says {@code INSTRUMENTATION_STATUS: socket=NAME} when it listens, and ends with the session that asks for it.
+ * It says {@code INSTRUMENTATION_STATUS: socket=NAME} when it listens, and ends with the session that asks for it. With
+ * {@code scripted} the provider of that package is a real app, and is called over the Binder ({@link ScriptedPlatform}).
  */
 public abstract class ConsumerInstrumentation extends SocketInstrumentation {
     /** Makes the app's consumer. */
@@ -38,7 +39,9 @@ public abstract class ConsumerInstrumentation extends SocketInstrumentation {
 
     private SocketServer.Session session(Runnable onShutdown) {
         String[] named = nameAndVersion();
-        final ConsumerDriver driver = new ConsumerDriver(consumers(), named[0], named[1], onShutdown);
+        String scripted = arguments().getString("scripted");
+        ScriptedBinding binding = scripted == null ? null : new DeviceBinding(getTargetContext(), scripted);
+        final ConsumerDriver driver = new ConsumerDriver(consumers(), named[0], named[1], binding, onShutdown);
         return new SocketServer.Session() {
             @Override
             public Rpc.Handler handler() {

@@ -44,7 +44,16 @@ final class HostPlatform implements Platform {
         params.put("arg", null);
         params.put("extras", codec.encode(extras));
         try {
-            Map<String, Object> result = Json.object(host.request("provider.call", params), "the answer");
+            return take(Json.object(host.request("provider.call", params), "the answer"));
+        } catch (IOException | RpcException | JsonException gone) {
+            // Without a host there is no provider either.
+            throw new CallFailed(CallFailed.Kind.DIED, gone.getMessage());
+        }
+    }
+
+    /** What the host's answer to {@code provider.call} is to a consumer. */
+    Reply take(Map<String, Object> result) throws CallFailed {
+        try {
             if (Boolean.TRUE.equals(result.get("timeout"))) {
                 throw new CallFailed(CallFailed.Kind.TIMED_OUT, "the call has not returned");
             }
@@ -52,8 +61,7 @@ final class HostPlatform implements Platform {
                 throw thrown(Json.object(result.get("exception"), "exception"));
             }
             return reply(result.get("bundle"));
-        } catch (IOException | RpcException | JsonException gone) {
-            // Without a host there is no provider either.
+        } catch (JsonException gone) {
             throw new CallFailed(CallFailed.Kind.DIED, gone.getMessage());
         } catch (WireException unreadable) {
             throw new CallFailed(CallFailed.Kind.THROWN, unreadable.getMessage());
@@ -111,7 +119,8 @@ final class HostPlatform implements Platform {
                 immutable instanceof Boolean ? (Boolean) immutable : null);
     }
 
-    private ResultFile file(Map<String, Object> wire) throws JsonException {
+    /** A descriptor that came: it counts as open until it is closed. */
+    ResultFile file(Map<String, Object> wire) throws JsonException {
         final String id = Json.text(wire.get("id"), "id");
         synchronized (open) {
             open.add(id);
@@ -206,7 +215,7 @@ final class HostPlatform implements Platform {
     }
 
     /** None of these is left in what the codec gets, or comes out of it. */
-    private static final class NoHandles implements Handles {
+    static final class NoHandles implements Handles {
         @Override
         public Map<String, Object> keep(PendingIntent pending) {
             throw new IllegalArgumentException("a consumer sends no PendingIntent");

@@ -3,6 +3,7 @@ package org.cetp.standin;
 import static org.robolectric.Shadows.shadowOf;
 
 import android.app.PendingIntent;
+import android.content.pm.ApplicationInfo;
 import android.os.Bundle;
 import android.os.DeadObjectException;
 import android.os.Parcel;
@@ -10,6 +11,7 @@ import android.os.ParcelFileDescriptor;
 import java.io.IOException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.function.Supplier;
 import org.cetp.provider.CallOnlyProvider;
 
 /**
@@ -17,19 +19,25 @@ import org.cetp.provider.CallOnlyProvider;
  * calling UID arrives with the call, and a process that dies answers with DeadObjectException.
  */
 final class BinderEnd extends CallOnlyProvider {
-    private final Phone phone;
+    private final Supplier<ProviderProcess> processes;
+    private final ApplicationInfo creator;
     private final String authority;
     private final int callingUid;
 
-    BinderEnd(Phone phone, String authority, int callingUid) {
-        this.phone = phone;
+    /**
+     * @param processes the provider's process, as it is at a call
+     * @param creator the provider's app
+     */
+    BinderEnd(Supplier<ProviderProcess> processes, ApplicationInfo creator, String authority, int callingUid) {
+        this.processes = processes;
+        this.creator = creator;
         this.authority = authority;
         this.callingUid = callingUid;
     }
 
     @Override
     public Bundle call(String method, String arg, Bundle extras) {
-        ProviderProcess process = phone.process();
+        ProviderProcess process = processes.get();
         CompletableFuture<Bundle> reply =
                 process.call(authority, callingUid, method, arg, throughParcel(extras, false));
         try {
@@ -55,8 +63,8 @@ final class BinderEnd extends CallOnlyProvider {
         if (reply != null) {
             for (String key : reply.keySet()) {
                 if (reply.get(key) instanceof PendingIntent pending) {
-                    shadowOf(pending).setCreatorPackage(phone.fixturePackage());
-                    shadowOf(pending).setCreatorUid(phone.fixtureUid());
+                    shadowOf(pending).setCreatorPackage(creator.packageName);
+                    shadowOf(pending).setCreatorUid(creator.uid);
                 }
             }
         }
@@ -80,7 +88,10 @@ final class BinderEnd extends CallOnlyProvider {
     @SuppressWarnings("deprecation")
     private static void closeDescriptors(Bundle bundle) {
         for (String key : bundle.keySet()) {
-            if (bundle.get(key) instanceof ParcelFileDescriptor descriptor) {
+            Object value = bundle.get(key);
+            if (value instanceof Bundle inner) {
+                closeDescriptors(inner);
+            } else if (value instanceof ParcelFileDescriptor descriptor) {
                 try {
                     descriptor.close();
                 } catch (IOException alreadyGone) {

@@ -118,6 +118,10 @@ final class Manifest {
         return info.packageName;
     }
 
+    ApplicationInfo application() {
+        return info.applicationInfo;
+    }
+
     ProviderInfo provider(String className) {
         for (ProviderInfo provider : info.providers) {
             if (provider.name.equals(className)) {

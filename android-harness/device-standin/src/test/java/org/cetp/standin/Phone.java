@@ -8,8 +8,6 @@ import android.util.Log;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.nio.channels.Channels;
-import java.nio.channels.Pipe;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -25,6 +23,7 @@ import org.cetp.driver.Rpc;
 import org.cetp.fixture.FixtureToolProvider;
 import org.cetp.provider.Engine;
 import org.cetp.shim.ConsumerDriver;
+import org.cetp.shim.ConsumerUnderTest;
 import org.robolectric.shadows.ShadowContentResolver;
 import org.robolectric.shadows.ShadowPackageManager;
 
@@ -35,12 +34,14 @@ public final class Phone {
     public static final String DRIVER_A_SECOND = "org.cetp.driver.a.second";
     public static final String DRIVER_B = "org.cetp.driver.b";
     public static final String CONSUMER = "org.cetp.consumer";
+    public static final String SCRIPTED = "org.example.p";
 
     private static final int FIXTURE_UID = 10_042;
     private static final int A_UID = 10_201;
     private static final int B_UID = 10_202;
     private static final int CONTROL_UID = 10_203;
     private static final int CONSUMER_UID = 10_043;
+    private static final int SCRIPTED_UID = 10_044;
     private static final int SHELL_UID = 2_000;
 
     private final Context context;
@@ -49,6 +50,7 @@ public final class Phone {
     private final Set<String> installed = new HashSet<>();
     private final Screen screen = new Screen(this);
     private final List<Instant> deaths = new ArrayList<>();
+    private final ScriptedApp scripted;
     private ProviderProcess process;
 
     /** A phone on which nothing is installed. */
@@ -60,6 +62,9 @@ public final class Phone {
         try (InputStream xml = Phone.class.getResourceAsStream("fixture-provider/AndroidManifest.xml")) {
             manifest = new Manifest(xml, value -> value.replace("@DRIVER_SHA256@", driver));
         }
+        try (InputStream xml = Phone.class.getResourceAsStream("scripted-provider/AndroidManifest.xml")) {
+            scripted = new ScriptedApp(context, new Manifest(xml, value -> value));
+        }
     }
 
     /** Installs an app of the harness; false for any other, as there would be no code for it. */
@@ -69,6 +74,7 @@ public final class Phone {
             case DRIVER_A -> Identity.install(packages, DRIVER_A, A_UID, "driver a");
             case DRIVER_A_SECOND -> {} // it is there when driver a installs it
             case CONSUMER -> Identity.install(packages, CONSUMER, CONSUMER_UID, "consumer");
+            case SCRIPTED -> scripted.install(packages, SCRIPTED_UID);
             case DRIVER_B -> Identity.install(packages, DRIVER_B, B_UID, "driver b");
             default -> {
                 return false;
@@ -82,6 +88,9 @@ public final class Phone {
         if (packageName.equals(FIXTURE) && process != null) {
             process.end();
             context.deleteDatabase(Engine.databaseName(manifest.provider(FixtureToolProvider.class.getName()).authority));
+        }
+        if (packageName.equals(SCRIPTED)) {
+            scripted.end();
         }
         packages.removePackage(packageName);
         return installed.remove(packageName);
@@ -106,7 +115,13 @@ public final class Phone {
         if (installed().contains(DRIVER_B)) {
             Driver.Device b = device(target, new LocalIdentities.Fixed("b", B_UID), B_UID);
             b.idPrefix = "b.";
-            a.others.put("b", connect(new Driver(b, () -> {})));
+            a.others.put(
+                    "b",
+                    Link.between(
+                            new Driver(b, () -> {}),
+                            request -> {
+                                throw new IllegalStateException("a driver asks nothing of the front");
+                            })[1]);
         }
         Driver driver = new Driver(a, onShutdown);
         try {
@@ -116,11 +131,27 @@ public final class Phone {
         }
     }
 
-    /** A session of the example consumer over these streams; returns when the other side is gone. */
-    public static void serveConsumer(InputStream in, OutputStream out, Runnable onShutdown) throws IOException {
+    /**
+     * A session of the example consumer over these streams; returns when the other side is gone.
+     *
+     * @param withScripted whether the scripted provider's app is called over the Binder
+     */
+    public void serveConsumer(InputStream in, OutputStream out, boolean withScripted, Runnable onShutdown)
+            throws IOException {
+        serveConsumer(ExampleConsumer.FACTORY, in, out, withScripted, onShutdown);
+    }
+
+    /** The same with another consumer. */
+    void serveConsumer(
+            ConsumerUnderTest.Factory factory, InputStream in, OutputStream out, boolean withScripted, Runnable onShutdown)
+            throws IOException {
         ConsumerDriver driver =
                 new ConsumerDriver(
-                        ExampleConsumer.FACTORY, ExampleInstrumentation.NAME, ExampleInstrumentation.VERSION, onShutdown);
+                        factory,
+                        ExampleInstrumentation.NAME,
+                        ExampleInstrumentation.VERSION,
+                        withScripted ? scripted.binding(installed().contains(SCRIPTED), CONSUMER_UID) : null,
+                        onShutdown);
         Rpc rpc = new Rpc(in, out, driver);
         driver.connect(rpc);
         try {
@@ -141,38 +172,6 @@ public final class Phone {
         return device;
     }
 
-    /** The near end of a connection to another driver, which runs beside this one. */
-    private static Rpc connect(Driver far) throws IOException {
-        Pipe there = Pipe.open();
-        Pipe back = Pipe.open();
-        Rpc farEnd = new Rpc(Channels.newInputStream(there.source()), Channels.newOutputStream(back.sink()), far);
-        Rpc nearEnd =
-                new Rpc(
-                        Channels.newInputStream(back.source()),
-                        Channels.newOutputStream(there.sink()),
-                        request -> {
-                            throw new IllegalStateException("a driver asks nothing of the front");
-                        });
-        reader("driver-b", farEnd);
-        reader("link-to-b", nearEnd);
-        return nearEnd;
-    }
-
-    private static void reader(String name, Rpc end) {
-        Thread thread =
-                new Thread(
-                        () -> {
-                            try {
-                                end.run();
-                            } catch (IOException closed) {
-                                // The session that needed it is over.
-                            }
-                        },
-                        name);
-        thread.setDaemon(true);
-        thread.start();
-    }
-
     /**
      * The name under which another app finds the near end of a Binder to that provider; null where there is none. Within
      * its own process a provider is found as itself, and Robolectric has one name space for all.
@@ -182,8 +181,12 @@ public final class Phone {
             return null;
         }
         String name = uid + "@" + authority;
-        ShadowContentResolver.registerProviderInternal(name, new BinderEnd(this, authority, uid));
+        ShadowContentResolver.registerProviderInternal(name, new BinderEnd(this::process, manifest.application(), authority, uid));
         return name;
+    }
+
+    ScriptedApp scripted() {
+        return scripted;
     }
 
     public Screen screen() {
@@ -217,14 +220,6 @@ public final class Phone {
         return new StandinPort(context.getContentResolver(), this, SHELL_UID).call(authority, method, arg, extras);
     }
 
-    String fixturePackage() {
-        return manifest.packageName();
-    }
-
-    int fixtureUid() {
-        return FIXTURE_UID;
-    }
-
     private void died() {
         Log.i("ActivityManager", "Process " + FIXTURE + " has died");
         screen.drop();
@@ -245,7 +240,7 @@ public final class Phone {
         }
         if (process == null) {
             Log.i("ActivityManager", "Start proc " + ProcessHandle.current().pid() + ":" + FIXTURE + "/u0a42");
-            process = new ProviderProcess(context, manifest);
+            process = ProviderProcess.ofFixture(context, manifest);
             process.death().thenRun(this::died);
         }
         return process;

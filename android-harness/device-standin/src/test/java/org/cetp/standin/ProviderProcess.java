@@ -11,6 +11,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import org.cetp.fixture.FixtureControlProvider;
 import org.cetp.fixture.FixtureToolProvider;
+import org.cetp.scripted.ScriptedProvider;
+import org.cetp.scripted.Stage;
 import org.robolectric.shadows.ShadowContentResolver;
 
 /**
@@ -33,11 +35,35 @@ final class ProviderProcess {
                         return thread;
                     });
     private Thread undertaker;
+    private Stage stage;
 
-    ProviderProcess(Context base, Manifest manifest) {
+    /** The fixture's process. */
+    static ProviderProcess ofFixture(Context base, Manifest manifest) {
+        ProviderProcess process = new ProviderProcess();
         Context context = new PackageContext(base, manifest.packageName());
-        add(context, manifest, FixtureToolProvider.class, new MortalToolProvider());
-        add(context, manifest, FixtureControlProvider.class, new FixtureControlProvider());
+        process.add(context, manifest, FixtureToolProvider.class, process.new MortalToolProvider());
+        process.add(context, manifest, FixtureControlProvider.class, new FixtureControlProvider());
+        return process;
+    }
+
+    /** A scripted provider's process, with its stage. */
+    static ProviderProcess ofScripted(Context base, Manifest manifest) {
+        ProviderProcess process = new ProviderProcess();
+        process.stage = process.new MortalStage();
+        ScriptedProvider provider =
+                new ScriptedProvider() {
+                    @Override
+                    protected Stage stage() {
+                        return process.stage;
+                    }
+                };
+        process.add(new PackageContext(base, manifest.packageName()), manifest, ScriptedProvider.class, provider);
+        return process;
+    }
+
+    /** A scripted provider's; null for the fixture. */
+    Stage stage() {
+        return stage;
     }
 
     private void add(Context context, Manifest manifest, Class<?> declared, ContentProvider provider) {
@@ -54,6 +80,14 @@ final class ProviderProcess {
         protected void die() {
             end();
             throw new ThreadDeath();
+        }
+    }
+
+    /** A scripted provider's stage, whose process ends by this class. */
+    private final class MortalStage extends Stage {
+        @Override
+        protected void die() {
+            end();
         }
     }
 

@@ -31,7 +31,7 @@ public class StandinHost {
     /** The port of the stand-in's adbd, 0 for any; without it the session is over stdio. */
     static final String ADB_PORT = "standin.adb.port";
 
-    /** Whether the session over stdio is one of the example consumer, and not of the driver with the fixture. */
+    /** Where it is there, the session over stdio is one of the example consumer; as "scripted", with that app beside it. */
     static final String CONSUMER = "standin.consumer";
 
     @Test
@@ -66,10 +66,12 @@ public class StandinHost {
 
     /** Everything is installed; one session. */
     private static void serveStdio(Phone phone) throws IOException {
-        if (Boolean.getBoolean(CONSUMER)) {
-            Phone.serveConsumer(
+        if (System.getProperty(CONSUMER) != null) {
+            phone.install(Phone.SCRIPTED);
+            phone.serveConsumer(
                     new FileInputStream(FileDescriptor.in),
                     new FileOutputStream(FileDescriptor.out),
+                    System.getProperty(CONSUMER).equals("scripted"),
                     () -> Runtime.getRuntime().halt(0));
             return;
         }

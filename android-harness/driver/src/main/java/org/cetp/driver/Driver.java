@@ -292,8 +292,8 @@ public final class Driver implements Rpc.Handler {
             answer.put("bundle", codec.encode(device.port.call(to, method, arg, extras)));
             return answer;
         } catch (Exception thrown) {
-            return Json.objectOf(
-                    "exception", Json.objectOf("class", thrown.getClass().getName(), "message", thrown.getMessage()));
+            String message = thrown.getMessage() == null ? "" : thrown.getMessage();
+            return Json.objectOf("exception", Json.objectOf("class", thrown.getClass().getName(), "message", message));
         } finally {
             identity.unlock();
         }

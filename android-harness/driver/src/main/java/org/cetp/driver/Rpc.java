@@ -12,6 +12,7 @@ import java.nio.charset.CodingErrorAction;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.cetp.json.Json;
 import org.cetp.json.JsonException;
@@ -198,6 +199,21 @@ public final class Rpc implements Closeable {
             } catch (IOException gone) {
                 close(); // whoever reads on the other side is gone, and notices nothing any more
             }
+        }
+    }
+
+    /** Whether the connection has ended; waits for it as long as it may. */
+    public boolean awaitClosed(long millis) throws InterruptedException {
+        long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+        synchronized (pending) {
+            while (!closed) {
+                long left = TimeUnit.NANOSECONDS.toMillis(until - System.nanoTime());
+                if (left <= 0) {
+                    return false;
+                }
+                pending.wait(left);
+            }
+            return true;
         }
     }
 

@@ -31,6 +31,7 @@ final class Instrumentations {
         private final boolean consumer;
         private final String socket;
         private final String target;
+        private final String scripted;
         private final List<String> identities;
         private final CompletableFuture<Integer> end = new CompletableFuture<>();
 
@@ -38,6 +39,7 @@ final class Instrumentations {
             consumer = component.equals(CONSUMER);
             socket = arguments.getOrDefault("socket", DEFAULT_SOCKET);
             target = arguments.get("target");
+            scripted = arguments.get("scripted");
             String second = arguments.get("second");
             boolean hasSecond = second != null && Phone.DRIVER_A_SECOND.equals(nameOf(files.get(second)));
             identities = hasSecond ? List.of("a", "shared") : List.of("a");
@@ -67,7 +69,7 @@ final class Instrumentations {
                         }
                     };
             if (consumer) {
-                Phone.serveConsumer(in, out, onShutdown);
+                phone.serveConsumer(in, out, Phone.SCRIPTED.equals(scripted), onShutdown);
             } else {
                 phone.serve(in, out, target, identities, onShutdown);
             }

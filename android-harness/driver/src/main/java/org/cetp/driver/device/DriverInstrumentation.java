@@ -1,5 +1,7 @@
 package org.cetp.driver.device;
 
+import android.content.ComponentName;
+import android.util.Log;
 import java.io.IOException;
 import org.cetp.driver.Driver;
 import org.cetp.driver.Rpc;
@@ -9,13 +11,18 @@ import org.cetp.driver.Rpc;
  * and install the second package of its UID.
  *
  * <pre>
- * am instrument -w --no-hidden-api-checks -e target PACKAGE [-e second APK] [-e socket NAME]
+ * am instrument -w --no-hidden-api-checks -e target PACKAGE [-e second APK] [-e socket NAME] [-e automation none]
  *     org.cetp.driver.a/org.cetp.driver.device.DriverInstrumentation
  * </pre>
  *
- * It reports {@code INSTRUMENTATION_STATUS: socket=NAME} when it listens, and ends with the session that asks for it.
+ * With {@code automation none} it leaves UiAutomation, of which a device has one only, to {@code uiautomator}; then
+ * explicitness is not told and there is no second package.
+ *
+ * <p>It reports {@code INSTRUMENTATION_STATUS: socket=NAME} when it listens, and ends with the session that asks for it.
  */
 public class DriverInstrumentation extends SocketInstrumentation {
+    private static final String NO_AUTOMATION = "none";
+
     @Override
     protected String what() {
         return "the driver";
@@ -42,13 +49,24 @@ public class DriverInstrumentation extends SocketInstrumentation {
 
     private Driver session(String target, Runnable onShutdown) throws IOException {
         Driver.Device device = DeviceParts.of(getTargetContext(), target);
-        Shell shell = new Shell(getUiAutomation());
-        device.facts = new ShellIntentFacts(shell);
-        String second = arguments().getString("second");
-        if (second != null) {
-            device.identities = new SecondPackage(getTargetContext(), shell, second);
+        if (!NO_AUTOMATION.equals(arguments().getString("automation"))) {
+            Shell shell = new Shell(getUiAutomation());
+            device.facts = new ShellIntentFacts(shell);
+            String second = arguments().getString("second");
+            if (second != null) {
+                device.identities = new SecondPackage(getTargetContext(), shell, second);
+            }
         }
-        Rpc toB = PeerLink.connect(getTargetContext(), DeviceParts.packageOf("b"), target);
+        final String packageOfB = DeviceParts.packageOf("b");
+        Rpc.Handler asksNothing =
+                new Rpc.Handler() {
+                    @Override
+                    public void handle(Rpc.Request request) {
+                        Log.w(SocketServer.TAG, packageOfB + " asks for something: " + request.method);
+                    }
+                };
+        ComponentName serviceOfB = new ComponentName(packageOfB, DriverService.class.getName());
+        Rpc toB = PeerLink.connect(getTargetContext(), serviceOfB, target, asksNothing);
         if (toB != null) {
             device.others.put("b", toB);
         }

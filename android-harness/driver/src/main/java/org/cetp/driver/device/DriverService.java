@@ -5,12 +5,9 @@ import android.content.Intent;
 import android.content.pm.ApplicationInfo;
 import android.content.pm.PackageManager;
 import android.content.pm.Signature;
-import android.os.Binder;
 import android.os.Build;
 import android.os.IBinder;
-import android.os.Parcel;
 import android.os.ParcelFileDescriptor;
-import android.os.RemoteException;
 import android.util.Log;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -67,28 +64,21 @@ public class DriverService extends Service {
 
     @Override
     public IBinder onBind(Intent intent) {
-        return new Binder() {
+        return new PeerBinder() {
             @Override
-            protected boolean onTransact(int code, Parcel request, Parcel reply, int flags) throws RemoteException {
-                if (code != PeerLink.OPEN) {
-                    return super.onTransact(code, request, reply, flags);
-                }
-                request.enforceInterface(PeerLink.DESCRIPTOR);
-                enforceFront(Binder.getCallingUid());
-                try (ParcelFileDescriptor theirs = open(request.readString())) {
-                    reply.writeNoException();
-                    theirs.writeToParcel(reply, 0);
-                } catch (IOException failure) {
-                    reply.setDataPosition(0);
-                    reply.writeException(new IllegalStateException(failure.getMessage()));
-                }
-                return true;
+            protected void enforceCaller(int uid) {
+                enforceFront(uid);
+            }
+
+            @Override
+            protected ParcelFileDescriptor open(String target) throws IOException {
+                return session(target);
             }
         };
     }
 
     /** A session over a socket pair; the end for the other side. */
-    private ParcelFileDescriptor open(String target) throws IOException {
+    private ParcelFileDescriptor session(String target) throws IOException {
         ParcelFileDescriptor[] pair = ParcelFileDescriptor.createReliableSocketPair();
         Driver.Device device = DeviceParts.of(this, target);
         LocalIdentities identities = device.identities;

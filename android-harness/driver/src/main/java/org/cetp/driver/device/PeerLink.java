@@ -16,11 +16,12 @@ import java.util.concurrent.TimeUnit;
 import org.cetp.driver.Rpc;
 
 /**
- * The way from the front driver to the app of another caller. The Binder hands over one end of a socket pair and is then
+ * The way from one app of the harness to another: from the front driver to another caller's, and from a consumer to a
+ * scripted provider. The Binder hands over one end of a socket pair and is then
  * out of the way: replies that fill a transaction on their way from the provider need not fit into another one.
  */
-final class PeerLink {
-    /** The one transaction: the target's package in, a descriptor out. */
+public final class PeerLink {
+    /** The one transaction: a text in, a descriptor out. */
     static final int OPEN = IBinder.FIRST_CALL_TRANSACTION;
 
     static final String DESCRIPTOR = "org.cetp.driver.PeerLink";
@@ -29,11 +30,18 @@ final class PeerLink {
 
     private PeerLink() {}
 
-    /** Null where that app is not installed. */
-    static Rpc connect(Context context, String packageName, String target) throws IOException {
+    /**
+     * Binds to a Service whose {@link PeerBinder} opens a session; null where that app is not installed.
+     *
+     * @param argument what the session is about
+     * @param handler answers what the other side asks
+     */
+    public static Rpc connect(final Context context, ComponentName service, String argument, Rpc.Handler handler)
+            throws IOException {
+        String packageName = service.getPackageName();
         final CountDownLatch connected = new CountDownLatch(1);
         final IBinder[] binder = new IBinder[1];
-        ServiceConnection connection =
+        final ServiceConnection connection =
                 new ServiceConnection() {
                     @Override
                     public void onServiceConnected(ComponentName name, IBinder service) {
@@ -46,7 +54,7 @@ final class PeerLink {
                         Log.w(SocketServer.TAG, name.getPackageName() + " is gone");
                     }
                 };
-        Intent intent = new Intent().setComponent(new ComponentName(packageName, DriverService.class.getName()));
+        Intent intent = new Intent().setComponent(service);
         int flags = Context.BIND_AUTO_CREATE;
         if (Build.VERSION.SDK_INT >= 34) {
             flags |= Context.BIND_ALLOW_ACTIVITY_STARTS; // the other app opens resolutions too
@@ -55,51 +63,62 @@ final class PeerLink {
             context.unbindService(connection);
             return null;
         }
+        boolean linked = false;
         try {
             if (!connected.await(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
                 throw new IOException(packageName + " does not come up");
             }
-            return open(binder[0], packageName, target);
+            Runnable over =
+                    new Runnable() {
+                        @Override
+                        public void run() {
+                            context.unbindService(connection);
+                        }
+                    };
+            Rpc rpc = start(open(binder[0], argument), packageName, handler, over);
+            linked = true;
+            return rpc;
         } catch (InterruptedException | RemoteException failure) {
             throw new IOException(packageName + ": " + failure);
+        } finally {
+            if (!linked) {
+                context.unbindService(connection);
+            }
         }
     }
 
-    private static Rpc open(IBinder binder, String packageName, String target) throws RemoteException {
+    private static ParcelFileDescriptor open(IBinder binder, String argument) throws RemoteException {
         Parcel request = Parcel.obtain();
         Parcel reply = Parcel.obtain();
         try {
             request.writeInterfaceToken(DESCRIPTOR);
-            request.writeString(target);
+            request.writeString(argument);
             binder.transact(OPEN, request, reply, 0);
             reply.readException();
-            ParcelFileDescriptor socket = ParcelFileDescriptor.CREATOR.createFromParcel(reply);
-            return start(socket, packageName);
+            return ParcelFileDescriptor.CREATOR.createFromParcel(reply);
         } finally {
             reply.recycle();
             request.recycle();
         }
     }
 
-    private static Rpc start(ParcelFileDescriptor socket, final String packageName) {
+    private static Rpc start(
+            ParcelFileDescriptor socket, final String packageName, Rpc.Handler handler, final Runnable over) {
         final Rpc rpc =
                 new Rpc(
                         new ParcelFileDescriptor.AutoCloseInputStream(socket),
                         new java.io.FileOutputStream(socket.getFileDescriptor()),
-                        new Rpc.Handler() {
-                            @Override
-                            public void handle(Rpc.Request request) {
-                                Log.w(SocketServer.TAG, packageName + " asks for something: " + request.method);
-                            }
-                        });
+                        handler);
         Thread reader =
-                new Thread("driver-link") {
+                new Thread("peer-link") {
                     @Override
                     public void run() {
                         try {
                             rpc.run();
                         } catch (IOException ended) {
                             Log.i(SocketServer.TAG, packageName + ": " + ended.getMessage());
+                        } finally {
+                            over.run();
                         }
                     }
                 };
