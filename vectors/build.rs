@@ -17,8 +17,9 @@ fn main() {
     let mut out = String::from("&[\n");
     for file in files {
         println!("cargo:rerun-if-changed={file}");
-        let path = Path::new(&root).join(&file);
-        out.push_str(&format!("    ({file:?}, include_str!({path:?})),\n"));
+        // Not the path of today: a build folder may be used for another checkout.
+        let path = format!("/{file}");
+        out.push_str(&format!("    ({file:?}, include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {path:?}))),\n"));
     }
     out.push_str("]\n");
     let target = Path::new(&env::var("OUT_DIR").expect("set by cargo")).join("embedded.rs");

@@ -51,8 +51,8 @@ pub enum Event<'e> {
     },
     /// A vector is over.
     Finished {
-        /// What became of it.
-        result: &'e VectorResult,
+        /// What became of it. What nobody needs any more may be taken out: a long run holds every result.
+        result: &'e mut VectorResult,
     },
 }
 
@@ -181,8 +181,8 @@ impl Run<'_> {
             for told in receiver {
                 match told {
                     Told::Begun(n) => events(Event::Begun { vector: &self.vectors[n].id }),
-                    Told::Finished(result) => {
-                        events(Event::Finished { result: &result });
+                    Told::Finished(mut result) => {
+                        events(Event::Finished { result: &mut result });
                         if self.options.fail_fast && result.falls_short() {
                             shared.stop.store(true, Ordering::Relaxed);
                         }

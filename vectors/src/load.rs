@@ -5,10 +5,10 @@
 
 use crate::expr::sha256_hex;
 use crate::fixture;
-use crate::json::{Limits, parse};
+use crate::json::{JsonError, Limits, parse};
 use crate::ledger::{Ledger, Role};
 use crate::model::Vector;
-use crate::parse::{self, Context, Fault, Rules};
+use crate::parse::{self, Context, Fault, Part, Rules};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -105,10 +105,21 @@ impl Catalogue {
     /// # Panics
     /// When they are broken, which a test excludes.
     pub fn embedded() -> Catalogue {
-        let files = EMBEDDED.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
-        match Catalogue::from_files(files) {
+        match Catalogue::parts(embedded_files(), BTreeMap::new(), Part::Whole) {
             Ok(catalogue) => catalogue,
             Err(error) => panic!("the embedded vectors are broken:\n{error}"),
+        }
+    }
+
+    /// What each vector is about, without what it does: for lists and selections, which need no more. The vectors have no
+    /// steps; faults in steps are not found. Those of a folder or file, or the embedded ones.
+    ///
+    /// # Errors
+    /// Every fault of every file, except in steps.
+    pub fn heads(path: Option<&Path>) -> Result<Catalogue, LoadError> {
+        match path {
+            None => Catalogue::parts(embedded_files(), BTreeMap::new(), Part::Head),
+            Some(path) => Catalogue::path_parts(path, Part::Head),
         }
     }
 
@@ -118,14 +129,19 @@ impl Catalogue {
     /// # Errors
     /// Every fault of every file.
     pub fn from_path(path: &Path) -> Result<Catalogue, LoadError> {
+        Catalogue::path_parts(path, Part::Whole)
+    }
+
+    fn path_parts(path: &Path, part: Part) -> Result<Catalogue, LoadError> {
         let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        let mut known = BTreeMap::new();
         let mut faults = Vec::new();
         let whole = |file: String, message: String| (file, Fault { pointer: String::new(), message });
         if path.is_file() {
             match std::fs::read(path) {
                 Ok(text) => {
                     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                    files.extend(placed(&name, text));
+                    placed(&name, text, &mut files, &mut known);
                 }
                 Err(error) => faults.push(whole(path.display().to_string(), error.to_string())),
             }
@@ -169,7 +185,7 @@ impl Catalogue {
                 files.insert((*name).to_owned(), text.as_bytes().to_vec());
             }
         }
-        match Catalogue::from_files(files) {
+        match Catalogue::parts(files, known, part) {
             Ok(catalogue) if faults.is_empty() => Ok(catalogue),
             Ok(_) => Err(LoadError(faults)),
             Err(LoadError(more)) => {
@@ -185,33 +201,38 @@ impl Catalogue {
     /// # Errors
     /// Every fault of every file.
     pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Catalogue, LoadError> {
+        Catalogue::parts(files, BTreeMap::new(), Part::Whole)
+    }
+
+    /// `known` is what of the files has been read already.
+    fn parts(
+        files: BTreeMap<String, Vec<u8>>,
+        mut known: BTreeMap<String, Json>,
+        part: Part,
+    ) -> Result<Catalogue, LoadError> {
         let mut faults: Vec<(String, Fault)> = Vec::new();
         let mut ledger = Ledger::default();
-        let mut json: BTreeMap<&str, Json> = BTreeMap::new();
-        for (name, text) in &files {
-            match parse(text, Limits::TEXT) {
-                Ok(value) => {
-                    json.insert(name, value);
-                }
-                Err(error) => {
-                    let pointer = error.pointer.clone();
-                    faults.push((name.clone(), Fault { pointer, message: error.to_string() }));
-                }
-            }
-        }
         for (name, text) in files.iter().filter(|(name, _)| kind_of(name) == Some(FileKind::Ledger)) {
             if let Err(message) = ledger.add(&String::from_utf8_lossy(text)) {
                 faults.push((name.clone(), Fault { pointer: String::new(), message }));
             }
         }
         let mut rules: BTreeMap<String, Rules> = BTreeMap::new();
-        for (name, value) in &json {
+        let mut read = |name: &String, text: &[u8], faults: &mut Vec<(String, Fault)>| {
+            let value = known.remove(name).map_or_else(|| parse(text, Limits::TEXT), Ok);
+            let told = |error: JsonError| {
+                faults.push((name.clone(), Fault { pointer: error.pointer.clone(), message: error.to_string() }));
+            };
+            value.map_err(told).ok()
+        };
+        for (name, text) in &files {
             if let Some(FileKind::Rules(suite)) = kind_of(name) {
+                let Some(value) = read(name, text, &mut faults) else { continue };
                 match parse::rules(value, &ledger, &suite) {
                     Ok(read) => {
                         rules.insert(suite, read);
                     }
-                    Err(list) => faults.extend(list.into_iter().map(|fault| ((*name).to_owned(), fault))),
+                    Err(list) => faults.extend(list.into_iter().map(|fault| (name.clone(), fault))),
                 }
             }
         }
@@ -220,33 +241,36 @@ impl Catalogue {
         let no_rules = Rules::default();
         let mut vectors: Vec<Vector> = Vec::new();
         let mut tables = BTreeMap::new();
-        for (name, value) in &json {
-            match kind_of(name) {
+        // One after the other: as values, all files together take many times their text.
+        for (name, text) in &files {
+            let kind = kind_of(name);
+            if matches!(kind, Some(FileKind::Rules(_))) {
+                continue;
+            }
+            let Some(value) = read(name, text, &mut faults) else { continue };
+            match kind {
                 Some(FileKind::Vectors(suite, role)) => {
                     let rules = rules.get(&suite).unwrap_or(&no_rules);
-                    let context = Context { ledger: &ledger, rules, callers: &callers, file: name };
+                    let context = Context { ledger: &ledger, rules, callers: &callers, file: name, part };
                     match parse::vectors(value, &context) {
                         Ok(list) => {
                             for (n, vector) in list.iter().enumerate() {
                                 if vector.suite != suite || vector.role != role {
                                     let message = format!("lies in the folder of {suite}, {}", role.name());
-                                    faults.push((
-                                        (*name).to_owned(),
-                                        Fault { pointer: format!("/vectors/{n}"), message },
-                                    ));
+                                    faults.push((name.clone(), Fault { pointer: format!("/vectors/{n}"), message }));
                                 }
                             }
                             vectors.extend(list);
                         }
-                        Err(list) => faults.extend(list.into_iter().map(|fault| ((*name).to_owned(), fault))),
+                        Err(list) => faults.extend(list.into_iter().map(|fault| (name.clone(), fault))),
                     }
                 }
                 Some(FileKind::Table(_)) => {
-                    tables.insert((*name).to_owned(), value.clone());
+                    tables.insert(name.clone(), value);
                 }
                 Some(_) => {}
                 None => {
-                    faults.push(((*name).to_owned(), Fault { pointer: String::new(), message: NOTHING.into() }));
+                    faults.push((name.clone(), Fault { pointer: String::new(), message: NOTHING.into() }));
                 }
             }
         }
@@ -277,6 +301,10 @@ impl Catalogue {
     }
 }
 
+fn embedded_files() -> BTreeMap<String, Vec<u8>> {
+    EMBEDDED.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect()
+}
+
 fn digest<'f>(files: impl Iterator<Item = (&'f str, &'f [u8])>) -> String {
     let listing: String = files.map(|(name, text)| format!("{} {name}\n", sha256_hex(text))).collect();
     sha256_hex(listing.as_bytes())
@@ -284,23 +312,27 @@ fn digest<'f>(files: impl Iterator<Item = (&'f str, &'f [u8])>) -> String {
 
 /// A single file says itself where it belongs, its vectors by role; one that does not is refused by the reader, wherever
 /// it is put.
-fn placed(name: &str, text: Vec<u8>) -> Vec<(String, Vec<u8>)> {
-    let json = parse(&text, Limits::TEXT).unwrap_or_default();
-    let suite = json["suite"].as_str().filter(|s| SUITES.contains(s)).unwrap_or(SUITES[0]).to_owned();
+fn placed(name: &str, text: Vec<u8>, files: &mut BTreeMap<String, Vec<u8>>, known: &mut BTreeMap<String, Json>) {
+    let json = parse(&text, Limits::TEXT).ok();
+    let member = |name: &str| json.as_ref().and_then(|json| json.get(name));
+    let suite = member("suite").and_then(Json::as_str).filter(|s| SUITES.contains(s)).unwrap_or(SUITES[0]).to_owned();
     let role_of = |vector: &Json| vector["role"].as_str().and_then(Role::from_name).unwrap_or(Role::Provider);
-    let mut roles: Vec<Role> = json["vectors"].as_array().into_iter().flatten().map(role_of).collect();
+    let mut roles: Vec<Role> = member("vectors").and_then(Json::as_array).into_iter().flatten().map(role_of).collect();
     roles.sort();
     roles.dedup();
+    let place = |role: &Role| format!("{suite}/{}/{name}", role.name());
     if roles.len() < 2 {
-        let role = roles.first().map_or("provider", |role| role.name());
-        return vec![(format!("{suite}/{role}/{name}"), text)];
+        let place = roles.first().map_or_else(|| place(&Role::Provider), place);
+        known.extend(json.map(|json| (place.clone(), json)));
+        files.insert(place, text);
+        return;
     }
-    let part = |role: Role| {
-        let mut json = json.clone();
+    for role in &roles {
+        let mut json = json.clone().unwrap_or_default();
         if let Some(Json::Array(vectors)) = json.get_mut("vectors") {
-            vectors.retain(|vector| role_of(vector) == role);
+            vectors.retain(|vector| role_of(vector) == *role);
         }
-        (format!("{suite}/{}/{name}", role.name()), json.to_string().into_bytes())
-    };
-    roles.into_iter().map(part).collect()
+        files.insert(place(role), json.to_string().into_bytes());
+        known.insert(place(role), json);
+    }
 }

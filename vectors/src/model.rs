@@ -53,9 +53,9 @@ pub struct Vector {
     /// What happens, in order.
     pub steps: Vec<Step>,
     /// Expectations on every call of a provider, or on every request of a consumer, from the suite's rules.
-    pub always: Arc<Vec<Expectation>>,
-    /// The JSON that it was read from, for readers and for the digest.
-    pub source: Arc<Json>,
+    pub always: Arc<Vec<Arc<Expectation>>>,
+    /// The JSON that it was read from, as compact text.
+    pub source: Arc<str>,
     /// The file that it was read from, relative to the vectors' folder.
     pub file: String,
 }
@@ -101,8 +101,8 @@ pub struct Step {
     pub when: Option<Assertion>,
     /// Name under which the answer is kept.
     pub save: Option<String>,
-    /// What must hold after it.
-    pub expect: Vec<Expectation>,
+    /// What must hold after it. Steps that use one shared rule share its expectations.
+    pub expect: Vec<Arc<Expectation>>,
     /// The requirement that is broken by a target that dies or hangs here, or, in a repeat that waits, by one that never
     /// comes to what is waited for.
     pub breakdown: Option<String>,
@@ -429,7 +429,7 @@ impl Vector {
 
     /// Every expectation of the vector's own steps, at any depth.
     pub fn expectations(&self) -> Vec<&Expectation> {
-        self.all_steps().into_iter().flat_map(|step| &step.expect).collect()
+        self.all_steps().into_iter().flat_map(|step| &step.expect).map(AsRef::as_ref).collect()
     }
 }
 

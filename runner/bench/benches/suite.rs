@@ -13,10 +13,12 @@ fn main() {
         let mut criterion = Criterion::default().sample_size(10).configure_from_args();
         embedded(&mut criterion);
         growth(&mut criterion);
+        listing(&mut criterion);
         children(&mut criterion);
         criterion.final_summary();
         ratio("vectors", "1000", "10", "100 is linear");
         ratio("vectors", "10000", "1000", "10 is linear");
+        ratio("list", "10000", "1000", "10 is linear");
         for n in ["2", "4", "8", "16"] {
             ratio("children", "1", n, "how many times faster than one");
         }
@@ -45,6 +47,20 @@ fn growth(criterion: &mut Criterion) {
         let vectors: Vec<&Vector> = catalogue.vectors.iter().collect();
         let mut target = Target::new(adapter("builtin:provider"));
         group.bench_function(BenchmarkId::from_parameter(count), |b| b.iter(|| target.all(&vectors, 1)));
+    }
+    group.finish();
+}
+
+/// What `--list` does before it prints.
+fn listing(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("list");
+    group.sampling_mode(SamplingMode::Flat);
+    for count in [1_000, 10_000] {
+        let list: Vec<Json> = (0..count).map(|n| calls(n, 1)).collect();
+        let file = cetp_bench::file(&list);
+        group.bench_function(BenchmarkId::from_parameter(count), |b| {
+            b.iter(|| Catalogue::heads(Some(file.path())).unwrap());
+        });
     }
     group.finish();
 }

@@ -12,6 +12,7 @@ use cetp_vectors::protocol::Describe;
 use serde_json::Value as Json;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use tempfile::NamedTempFile;
 
 /// The mean time of a benchmark that has just run, in nanoseconds.
 ///
@@ -111,15 +112,23 @@ pub fn providers(catalogue: &Catalogue) -> Vec<&Vector> {
     catalogue.vectors.iter().filter(|v| v.suite == "cetp-v2" && v.role == Role::Provider).collect()
 }
 
-/// A file of vectors, which is read like any other.
+/// A file of vectors.
+///
+/// # Panics
+/// It cannot be written.
+pub fn file(vectors: &[Json]) -> NamedTempFile {
+    let file = tempfile::Builder::new().suffix(".json").tempfile().expect("a file");
+    let json = serde_json::json!({ "format": "cetp-vectors/1", "suite": "cetp-v2", "vectors": vectors });
+    std::fs::write(file.path(), json.to_string()).expect("it can be written");
+    file
+}
+
+/// The vectors of a file, which is read like any other.
 ///
 /// # Panics
 /// It is no such file.
 pub fn catalogue(vectors: &[Json]) -> Catalogue {
-    let file = tempfile::Builder::new().suffix(".json").tempfile().expect("a file");
-    let json = serde_json::json!({ "format": "cetp-vectors/1", "suite": "cetp-v2", "vectors": vectors });
-    std::fs::write(file.path(), json.to_string()).expect("it can be written");
-    Catalogue::from_path(file.path()).unwrap_or_else(|error| panic!("{error}"))
+    Catalogue::from_path(file(vectors).path()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A vector of so many calls.

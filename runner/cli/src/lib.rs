@@ -119,6 +119,11 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
 }
 
 impl VectorsArg {
+    /// What the vectors are about, for lists.
+    fn heads(&self) -> Result<cetp_vectors::load::Catalogue, Stop> {
+        cetp_vectors::load::Catalogue::heads(self.vectors.as_deref()).map_err(|error| Stop::usage(error.to_string()))
+    }
+
     fn load(&self) -> Result<cetp_vectors::load::Catalogue, Stop> {
         match &self.vectors {
             None => Ok(cetp_vectors::load::Catalogue::embedded()),

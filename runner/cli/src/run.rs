@@ -16,7 +16,7 @@ use cetp_reports::redact::Redactor;
 use cetp_runner::adapter::Adapter;
 use cetp_runner::engine::{self, Options, VectorResult};
 use cetp_vectors::expr::hex;
-use cetp_vectors::judge::Judgement;
+use cetp_vectors::judge::{Judgement, Outcome};
 use cetp_vectors::ledger::Role;
 use cetp_vectors::load::Catalogue;
 use cetp_vectors::protocol::Describe;
@@ -93,16 +93,18 @@ pub fn run(args: &RunArgs) -> Result<Exit, Stop> {
         Some(ColorSetting::Never) => anstream::ColorChoice::Never.write_global(),
         _ => {}
     }
-    let catalogue = args.vectors.load()?;
     let target =
         builtin::opener(args.check_protocol).open(&args.target).map_err(|error| Stop::usage(error.to_string()))?;
     let asked = args.selection.role()?.or(target.role);
     if args.test.list {
+        let catalogue = args.vectors.heads()?;
         let builtin = args.target.strip_prefix("builtin:").map_or(Role::Provider, builtin::role);
         let vectors = args.selection.pick(&catalogue, asked.unwrap_or(builtin), &args.test)?;
-        vectors.iter().for_each(|vector| anstream::println!("{}: test", vector.id));
+        let lines: String = vectors.iter().map(|vector| format!("{}: test\n", vector.id)).collect();
+        anstream::print!("{lines}");
         return Ok(Exit::Good);
     }
+    let catalogue = args.vectors.load()?;
     // What can be wrong with the arguments is found before the run, not after it.
     if let Some(folder) = &args.report {
         std::fs::create_dir_all(folder)
@@ -185,13 +187,22 @@ pub fn run(args: &RunArgs) -> Result<Exit, Stop> {
         claims: Vec::new(),
     };
     let mut journal = args.report.as_deref().map(|folder| Journal::begin(folder, &report)).transpose()?;
+    let published = args.report.is_some() || !args.forms.is_empty();
     let mut rows: Vec<VectorRow> = Vec::new();
     let results = run.run(session, &mut |event| {
         printer.event(&event);
         if let engine::Event::Finished { result } = event {
-            let row = row(result, &catalogue);
+            let explained = !matches!(result.outcome, Outcome::Pass | Outcome::NotApplicable);
+            let mut row = row(result, &catalogue);
             if let Some(journal) = &mut journal {
                 journal.add(&row);
+            }
+            // Transcripts are most of what a run holds.
+            if !explained {
+                (result.transcript, result.judgement) = (None, None);
+            }
+            if !published {
+                row.transcript = None;
             }
             rows.push(row);
         }

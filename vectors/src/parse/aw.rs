@@ -5,7 +5,7 @@ use crate::model::{Kind, Spawn};
 use serde_json::{Map, Value as Json};
 
 impl Parser<'_, '_> {
-    pub(super) fn aw_kind(&self, kind: &str, o: &mut Object<'_>, names: &Names) -> Option<Kind> {
+    pub(super) fn aw_kind(&self, kind: &str, o: &mut Object, names: &Names) -> Option<Kind> {
         let at = o.at(kind);
         let value = o.take(kind)?;
         match kind {
@@ -18,7 +18,7 @@ impl Parser<'_, '_> {
                 let scripts_at = o.at("scripts");
                 let scripts = o.take("scripts").unwrap_or_else(|| Json::Object(Map::new()));
                 for (name, script) in self.map(scripts.clone(), &scripts_at)? {
-                    self.script(&script, &format!("{scripts_at}/{name}"));
+                    self.script(script, &format!("{scripts_at}/{name}"));
                 }
                 for feature in SCENARIO_FEATURES.iter().filter(|feature| has_member(&value, feature)) {
                     names.used.borrow_mut().controls.insert((*feature).to_owned());
@@ -32,7 +32,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn spawn(&self, stdin: Json, o: &mut Object<'_>, names: &Names) -> Option<Kind> {
+    fn spawn(&self, stdin: Json, o: &mut Object, names: &Names) -> Option<Kind> {
         let mut expr = |name: &str| {
             let value = o.take(name)?;
             self.check_expr(&value, &o.at(name), names);
@@ -49,7 +49,7 @@ impl Parser<'_, '_> {
     }
 
     /// A script of a provider that a host starts.
-    fn script(&self, json: &Json, at: &str) {
+    fn script(&self, json: Json, at: &str) {
         let Some(mut o) = self.object(json, at) else { return };
         for name in ["arguments", "operations", "effects"] {
             if let Some(value) = o.take(name) {

@@ -1,40 +1,43 @@
 //! Reading expectations and conditions, with shared rules put in.
 
-use super::{Names, Object, Parser};
+use super::{Filled, Names, Object, Parser};
 use crate::ledger::Strength;
 use crate::model::{About, Assertion, Expectation};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 impl Parser<'_, '_> {
     /// Expectations, with shared rules put in.
-    pub(super) fn expectations(&self, json: Json, at: &str, names: &Names) -> Vec<Expectation> {
+    pub(super) fn expectations(&self, json: Json, at: &str, names: &Names) -> Vec<Arc<Expectation>> {
         let items = self.list(json, at);
         let mut out = Vec::new();
-        for (n, item) in items.iter().enumerate() {
+        for (n, item) in items.into_iter().enumerate() {
             let at = format!("{at}/{n}");
             match item {
-                Json::String(name) => out.extend(self.rule(name, &Map::new(), &at, names)),
+                Json::String(name) => out.extend(self.rule(&name, &Map::new(), &at, names)),
                 Json::Object(members) if members.contains_key("use") => {
-                    let Some(mut o) = self.object(item, &at) else { continue };
+                    let mut o = Object { members, at: at.clone() };
                     let name = self.text(&mut o, "use").unwrap_or_default();
                     let with = o.take("with").and_then(|w| self.map(w, &o.at("with"))).unwrap_or_default();
                     let when_at = o.at("when");
-                    let when = o.take("when").and_then(|w| self.assertion(&w, &when_at, names));
+                    let when = o.take("when").and_then(|w| self.assertion(w, &when_at, names));
                     o.finish(self);
                     let mut rule = self.rule(&name, &with, &at, names);
-                    for expectation in &mut rule {
-                        expectation.when.extend(when.clone());
+                    if let Some(when) = when {
+                        for expectation in &mut rule {
+                            Arc::make_mut(expectation).when.push(when.clone());
+                        }
                     }
                     out.extend(rule);
                 }
-                _ => out.extend(self.expectation(item, &at, names)),
+                _ => out.extend(self.expectation(item, &at, names).map(Arc::new)),
             }
         }
         out
     }
 
-    pub(super) fn rule(&self, name: &str, with: &Map<String, Json>, at: &str, names: &Names) -> Vec<Expectation> {
+    pub(super) fn rule(&self, name: &str, with: &Map<String, Json>, at: &str, names: &Names) -> Vec<Arc<Expectation>> {
         let Some(rule) = self.context.rules.named.get(name) else {
             let known: Vec<&String> = self.context.rules.named.keys().collect();
             self.fault(at, format!("there is no rule {name:?}; there are {known:?}"));
@@ -44,6 +47,12 @@ impl Parser<'_, '_> {
             self.fault(at, format!("the rule {name:?} uses itself"));
             return Vec::new();
         }
+        let key = (name.to_owned(), Json::Object(with.clone()).to_string(), names.early);
+        if let Some(filled) = self.context.rules.filled.borrow().get(&key) {
+            names.used.borrow_mut().add(filled.used.clone());
+            return filled.expectations.clone();
+        }
+        let faults = self.faults.borrow().len();
         let mut taken = BTreeSet::new();
         let filled = substitute(rule, &|name| with.get(name).cloned(), &mut taken);
         for name in taken.iter().filter(|name| !with.contains_key(*name)) {
@@ -56,13 +65,20 @@ impl Parser<'_, '_> {
             return Vec::new();
         }
         self.expanding.borrow_mut().push(name.to_owned());
-        let inner = Names { anything: true, ..names.clone() };
+        let inner = Names { early: names.early, ..Names::rule() };
         let expectations = self.expectations(filled, at, &inner);
         self.expanding.borrow_mut().pop();
+        let used = inner.used.take();
+        names.used.borrow_mut().add(used.clone());
+        // A rule with a fault is read again elsewhere, so that each place is told.
+        if self.faults.borrow().len() == faults {
+            let filled = Filled { expectations: expectations.clone(), used };
+            self.context.rules.filled.borrow_mut().insert(key, filled);
+        }
         expectations
     }
 
-    pub(super) fn expectation(&self, json: &Json, at: &str, names: &Names) -> Option<Expectation> {
+    pub(super) fn expectation(&self, json: Json, at: &str, names: &Names) -> Option<Expectation> {
         let mut o = self.object(json, at)?;
         let requirement = self.optional_text(&mut o, "requirement");
         let precondition = self.optional_text(&mut o, "precondition");
@@ -70,7 +86,7 @@ impl Parser<'_, '_> {
         let note = self.optional_text(&mut o, "note");
         drop(note);
         let when_at = o.at("when");
-        let when = o.take("when").and_then(|w| self.assertion(&w, &when_at, names)).into_iter().collect();
+        let when = o.take("when").and_then(|w| self.assertion(w, &when_at, names)).into_iter().collect();
         let about = match (requirement, precondition) {
             (Some(id), None) => {
                 let row = self.requirement(&id, &o.at("requirement"))?;
@@ -101,14 +117,14 @@ impl Parser<'_, '_> {
         Some(Expectation { about: about?, claim: claim?, when })
     }
 
-    pub(super) fn assertion(&self, json: &Json, at: &str, names: &Names) -> Option<Assertion> {
+    pub(super) fn assertion(&self, json: Json, at: &str, names: &Names) -> Option<Assertion> {
         let mut o = self.object(json, at)?;
         let assertion = self.assertion_of(&mut o, names);
         o.finish(self);
         assertion
     }
 
-    pub(super) fn assertion_of(&self, o: &mut Object<'_>, names: &Names) -> Option<Assertion> {
+    pub(super) fn assertion_of(&self, o: &mut Object, names: &Names) -> Option<Assertion> {
         let groups: Vec<&str> =
             ["any_of", "all_of", "none_of", "is"].into_iter().filter(|name| o.members.contains_key(*name)).collect();
         let [group] = groups.as_slice() else {
@@ -128,14 +144,14 @@ impl Parser<'_, '_> {
             return Some(Assertion::Is { that, is: value });
         }
         let items = self.list(value, &at);
-        let inner: Vec<Assertion> = items
-            .iter()
-            .enumerate()
-            .filter_map(|(n, item)| self.assertion(item, &format!("{at}/{n}"), names))
-            .collect();
         if items.is_empty() {
             self.fault(&at, "an empty list decides nothing");
         }
+        let inner: Vec<Assertion> = items
+            .into_iter()
+            .enumerate()
+            .filter_map(|(n, item)| self.assertion(item, &format!("{at}/{n}"), names))
+            .collect();
         Some(match *group {
             "any_of" => Assertion::AnyOf(inner),
             "all_of" => Assertion::AllOf(inner),

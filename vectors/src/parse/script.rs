@@ -15,12 +15,12 @@ impl Parser<'_, '_> {
         for (name, provider) in members {
             let at = format!("{at}/{name}");
             self.check_name(&name, &at);
-            out.extend(self.provider(&name, &provider, &at).map(|provider| (name, provider)));
+            out.extend(self.provider(&name, provider, &at).map(|provider| (name, provider)));
         }
         out
     }
 
-    fn provider(&self, name: &str, json: &Json, at: &str) -> Option<Scripted> {
+    fn provider(&self, name: &str, json: Json, at: &str) -> Option<Scripted> {
         let names = Names::rule();
         let mut o = self.object(json, at)?;
         let package = self.optional_text(&mut o, "package").unwrap_or_else(|| format!("org.example.{name}"));
@@ -51,7 +51,7 @@ impl Parser<'_, '_> {
         let list = o.take("descriptors").and_then(|json| self.map(json, &descriptors_at)).unwrap_or_default();
         let mut descriptors = BTreeMap::new();
         for (id, json) in list {
-            let read = self.descriptor(&json, &format!("{descriptors_at}/{id}"), &names);
+            let read = self.descriptor(json, &format!("{descriptors_at}/{id}"), &names);
             descriptors.extend(read.map(|descriptor| (id, descriptor)));
         }
         o.finish(self);
@@ -60,17 +60,17 @@ impl Parser<'_, '_> {
 
     pub(super) fn replies(&self, json: Json, at: &str) -> Vec<Reply> {
         let items = self.list(json, at);
-        items.iter().enumerate().filter_map(|(n, item)| self.reply(item, &format!("{at}/{n}"))).collect()
+        items.into_iter().enumerate().filter_map(|(n, item)| self.reply(item, &format!("{at}/{n}"))).collect()
     }
 
-    fn reply(&self, json: &Json, at: &str) -> Option<Reply> {
+    fn reply(&self, json: Json, at: &str) -> Option<Reply> {
         let names = Names::rule();
         let mut o = self.object(json, at)?;
         let to = self.text(&mut o, "to")?;
         drop(self.optional_text(&mut o, "note"));
         let nth = o.take("nth").and_then(|json| self.nth(&json, &o.at("nth")));
         let when_at = o.at("when");
-        let when = o.take("when").and_then(|json| self.assertion(&json, &when_at, &names));
+        let when = o.take("when").and_then(|json| self.assertion(json, &when_at, &names));
         let cancel = self.boolean(&mut o, "cancel", false);
         let v1 = self.boolean(&mut o, "v1", false);
         let advance_ms = o.take("advance_ms");
@@ -90,7 +90,7 @@ impl Parser<'_, '_> {
         Some(Reply { to, nth, when, answer: answer?, extras, advance_ms, cancel, hold_ms })
     }
 
-    fn form(&self, o: &mut Object<'_>, v1: bool) -> Option<ReplyForm> {
+    fn form(&self, o: &mut Object, v1: bool) -> Option<ReplyForm> {
         const FORMS: [&str; 7] = ["reply", "data", "data_text", "value", "error", "accepted", "change"];
         let given: Vec<&str> = FORMS.into_iter().filter(|form| o.members.contains_key(*form)).collect();
         let [form] = given.as_slice() else {
@@ -107,7 +107,7 @@ impl Parser<'_, '_> {
             "value" => ReplyForm::Success { data: Args::Value(json!({ "kind": "inline", "value": value })), v1 },
             "accepted" => ReplyForm::Accepted(value),
             "change" => {
-                let mut inner = self.object(&value, &at)?;
+                let mut inner = self.object(value, &at)?;
                 let set = inner.take("set").and_then(|json| self.map(json, &inner.at("set"))).unwrap_or_default();
                 let remove = self.texts(&mut inner, "remove");
                 inner.finish(self);
@@ -140,7 +140,7 @@ impl Parser<'_, '_> {
         range
     }
 
-    fn descriptor(&self, json: &Json, at: &str, names: &Names) -> Option<Descriptor> {
+    fn descriptor(&self, json: Json, at: &str, names: &Names) -> Option<Descriptor> {
         let mut o = self.object(json, at)?;
         let mut number = |name: &str| {
             let value = o.take(name)?;

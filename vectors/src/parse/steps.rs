@@ -11,13 +11,13 @@ impl Parser<'_, '_> {
     pub(super) fn steps(&self, json: Json, at: &str, names: &mut Names, place: Place) -> Vec<Step> {
         let items = self.list(json, at);
         let mut out = Vec::new();
-        for (n, item) in items.iter().enumerate() {
+        for (n, item) in items.into_iter().enumerate() {
             out.extend(self.step(item, &format!("{at}/{n}"), names, place));
         }
         out
     }
 
-    pub(super) fn step(&self, json: &Json, at: &str, names: &mut Names, place: Place) -> Option<Step> {
+    pub(super) fn step(&self, json: Json, at: &str, names: &mut Names, place: Place) -> Option<Step> {
         const KINDS: [&str; 15] = [
             "call",
             "control",
@@ -75,11 +75,11 @@ impl Parser<'_, '_> {
     }
 
     /// A condition that is looked at before or between steps, when there is no answer.
-    pub(super) fn early_condition(&self, o: &mut Object<'_>, name: &str, names: &Names) -> Option<Assertion> {
+    pub(super) fn early_condition(&self, o: &mut Object, name: &str, names: &Names) -> Option<Assertion> {
         let at = o.at(name);
         let json = o.take(name)?;
         let names = Names { early: true, ..names.clone() };
-        self.assertion(&json, &at, &names)
+        self.assertion(json, &at, &names)
     }
 
     pub(super) fn check_name(&self, name: &str, at: &str) {
@@ -89,7 +89,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    pub(super) fn kind(&self, kind: &str, o: &mut Object<'_>, names: &mut Names, place: Place) -> Option<Kind> {
+    pub(super) fn kind(&self, kind: &str, o: &mut Object, names: &mut Names, place: Place) -> Option<Kind> {
         let at = o.at(kind);
         match kind {
             "call" => self.call(o, names),
@@ -149,7 +149,7 @@ impl Parser<'_, '_> {
             }
             "execute" => {
                 let json = o.take("execute")?;
-                let mut inner = self.object(&json, &at)?;
+                let mut inner = self.object(json, &at)?;
                 let mut expr = |name: &str| {
                     let value = inner.take(name)?;
                     self.check_expr(&value, &inner.at(name), names);
@@ -231,7 +231,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    pub(super) fn parallel(&self, o: &mut Object<'_>, names: &mut Names) -> Option<Kind> {
+    pub(super) fn parallel(&self, o: &mut Object, names: &mut Names) -> Option<Kind> {
         let at = o.at("parallel");
         let lists = self.list(o.take("parallel")?, &at);
         let mut saved = BTreeSet::new();
@@ -283,7 +283,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    pub(super) fn call(&self, o: &mut Object<'_>, names: &Names) -> Option<Kind> {
+    pub(super) fn call(&self, o: &mut Object, names: &Names) -> Option<Kind> {
         let mut expr = |name: &str| {
             let value = o.take(name)?;
             self.check_expr(&value, &o.at(name), names);
