@@ -18,6 +18,8 @@ pub mod parse;
 pub mod pattern;
 pub mod plan;
 pub mod protocol;
+pub mod reader;
 pub mod schema;
 pub mod script;
+pub mod spec;
 pub mod transcript;

@@ -8,12 +8,14 @@ mod characters;
 mod exit;
 mod explain;
 mod forms;
+pub mod fuzz;
 mod journal;
 mod keygen;
 mod list;
 mod matrix;
 pub mod mutants;
 mod outcome;
+mod own_tools;
 mod printer;
 mod progress;
 mod publish;
@@ -49,6 +51,8 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Prove the vectors: run them against the reference with each of its faults, and with each leeway
     Mutants(mutants::MutantsArgs),
+    /// Attack a provider with sequences of calls that nobody wrote
+    Fuzz(fuzz::FuzzArgs),
     /// Verify, show and compare reports
     #[command(subcommand)]
     Report(Box<report::ReportCommand>),
@@ -110,6 +114,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
         Command::Requirements(args) => list::requirements(&args),
         Command::Explain(args) => explain::explain(&args),
         Command::Mutants(args) => mutants::mutants(&args),
+        Command::Fuzz(args) => fuzz::fuzz(&args),
         Command::Report(command) => report::report(&command),
         Command::Keygen(args) => keygen::keygen(&args),
         Command::Target(command) => target_check::target(&command),

@@ -56,6 +56,12 @@ pub struct GenerateArgs {
     /// The seed, instead of that of the committed files
     #[arg(long)]
     seed: Option<u64>,
+    /// Read the tools of this target instead, and write vectors for them
+    #[arg(long, value_name = "TARGET", conflicts_with_all = ["check", "only", "seed"])]
+    from_target: Option<String>,
+    /// With --from-target: also tools with effects. Tools that need the user are never called
+    #[arg(long, requires = "from_target")]
+    allow_effects: bool,
     /// The vectors' folder
     #[arg(default_value = "vectors")]
     folder: PathBuf,
@@ -63,6 +69,9 @@ pub struct GenerateArgs {
 
 /// Carries out `vectors generate`.
 fn generate(args: &GenerateArgs) -> Result<Exit, Stop> {
+    if let Some(target) = &args.from_target {
+        return crate::own_tools::generate(target, &args.folder, args.allow_effects);
+    }
     let chosen = |generator: &&Generator| args.only.as_ref().is_none_or(|name| name == generator.name);
     let generators: Vec<&Generator> = GENERATORS.iter().filter(chosen).collect();
     if generators.is_empty() {
@@ -72,7 +81,9 @@ fn generate(args: &GenerateArgs) -> Result<Exit, Stop> {
     let failed = |place: &Path, error: std::io::Error| Stop::usage(format!("{}: {error}", place.display()));
     let mut stale = 0;
     for generator in generators {
-        let files = generator.files(args.seed.unwrap_or(generator.seed)).map_err(Stop::usage)?;
+        let made = generator.made(args.seed.unwrap_or(generator.seed)).map_err(Stop::usage)?;
+        anstream::println!("{}: {}", generator.name, made.report);
+        let files = made.files;
         for (name, text) in &files {
             let place = args.folder.join(name);
             if std::fs::read_to_string(&place).is_ok_and(|found| found == *text) {

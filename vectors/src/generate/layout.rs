@@ -35,11 +35,12 @@ const FIRST: [&str; 26] = [
     "is",
 ];
 
-/// The text of a file with these vectors.
-pub(super) fn file(generated: &Json, vectors: &[Json]) -> String {
+/// The text of a file with these vectors of a suite.
+pub(super) fn file(suite: &str, generated: &Json, vectors: &[Json]) -> String {
     let vectors: Vec<String> = vectors.iter().map(|vector| format!("  {}", text(vector, 2))).collect();
     format!(
-        "{{\n \"format\": \"cetp-vectors/1\",\n \"suite\": \"cetp-v2\",\n \"generated\": {},\n \"vectors\": [\n{}\n ]\n}}\n",
+        "{{\n \"format\": \"cetp-vectors/1\",\n \"suite\": {},\n \"generated\": {},\n \"vectors\": [\n{}\n ]\n}}\n",
+        quoted(suite),
         text(generated, 1),
         vectors.join(",\n")
     )

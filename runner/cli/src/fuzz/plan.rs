@@ -1,0 +1,145 @@
+//! What a campaign does to a provider: a [`Plan`], which is read from bytes and becomes a vector.
+//!
+//! Bytes are what is mutated and kept: any bytes are a plan, and a change in one place changes the plan in one place. A plan
+//! is a walk through the model, in which the model says what is answered, with probes between: requests that differ in one
+//! field from a right one, and looks at descriptors.
+
+use super::probes::Probes;
+use cetp_vectors::spec::Action;
+use cetp_vectors::spec::explore::{FOCUSES, Focus};
+use cetp_vectors::spec::render::Script;
+use cetp_vectors::spec::step;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+/// The longest plan.
+const MOST_ITEMS: usize = 16;
+/// Of 256 values of a byte so many lead to a probe.
+const PROBES: u8 = 110;
+
+/// One thing that is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// An action of the model.
+    Act(Action),
+    /// A probe, and which of its values.
+    Probe(usize, usize),
+}
+
+/// A sequence of things to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// In order.
+    pub items: Vec<Item>,
+    /// The versions that sessions offer.
+    versions: usize,
+}
+
+const VERSIONS: [Option<&[i32]>; 4] = [None, None, Some(&[2, 1]), Some(&[3, 2])];
+
+/// Bytes that are taken one after the other; none where they end.
+struct Bytes<'b>(std::slice::Iter<'b, u8>);
+
+impl Bytes<'_> {
+    fn next(&mut self) -> Option<u8> {
+        self.0.next().copied()
+    }
+
+    /// A number below a bound.
+    fn below(&mut self, bound: usize) -> Option<usize> {
+        let high = if bound > 256 { usize::from(self.next()?) } else { 0 };
+        let n = high * 256 + usize::from(self.next()?);
+        (bound > 0).then(|| n % bound)
+    }
+}
+
+impl Plan {
+    /// The plan that some bytes are.
+    pub fn read(bytes: &[u8], probes: &Probes) -> Plan {
+        let mut bytes = Bytes(bytes.iter());
+        let mut plan = Plan::default();
+        let mut script = Script::default();
+        let Some(focus) = bytes.below(FOCUSES.len()).map(|n| &FOCUSES[n]) else { return plan };
+        plan.versions = bytes.below(VERSIONS.len()).unwrap_or(0);
+        while plan.items.len() < MOST_ITEMS {
+            let Some(kind) = bytes.next() else { break };
+            let item = if kind < PROBES && !probes.is_empty() {
+                let Some(probe) = bytes.below(probes.len()) else { break };
+                let Some(value) = bytes.next() else { break };
+                script.forget_sessions();
+                Item::Probe(probe, value.into())
+            } else {
+                let Some(action) = action(focus, &script, &mut bytes) else { break };
+                script.act(action);
+                Item::Act(action)
+            };
+            plan.items.push(item);
+        }
+        plan
+    }
+
+    /// The vector of the plan; nothing where the model does not follow it.
+    pub fn vector(&self, probes: &Probes) -> Option<Json> {
+        let mut script = Script::default();
+        if let Some(versions) = VERSIONS[self.versions % VERSIONS.len()] {
+            script = script.offering(versions);
+        }
+        for item in &self.items {
+            match item {
+                Item::Act(action) => {
+                    script.act(*action)?;
+                }
+                Item::Probe(probe, value) => probes.put(*probe, *value, &mut script),
+            }
+        }
+        Some(script.finish("cetp2/provider/fuzz/plan", "A plan of a campaign"))
+    }
+
+    /// Without some of its items.
+    #[must_use]
+    pub fn without(&self, from: usize, count: usize) -> Plan {
+        let mut plan = self.clone();
+        plan.items.drain(from..(from + count).min(plan.items.len()));
+        plan
+    }
+}
+
+/// An action that the model follows. First its kind is chosen and then one of the kind, as otherwise the kinds with many
+/// variants would take all the room.
+fn action(focus: &Focus, script: &Script, bytes: &mut Bytes<'_>) -> Option<Action> {
+    let mut kinds: BTreeMap<u8, Vec<Action>> = BTreeMap::new();
+    for action in focus.actions(script.state()) {
+        if step(script.state(), action).is_some() {
+            kinds.entry(kind(&action)).or_default().push(action);
+        }
+    }
+    let kinds: Vec<Vec<Action>> = kinds.into_values().collect();
+    let chosen = &kinds[bytes.below(kinds.len())?];
+    let n = bytes.below(chosen.len())?;
+    Some(match chosen[n] {
+        Action::Twins { slot, request, content, token, .. } => {
+            Action::Twins { slot, request, content, token, schedule: bytes.next().unwrap_or(0) }
+        }
+        Action::Race { slot, request, .. } => Action::Race { slot, request, schedule: bytes.next().unwrap_or(0) },
+        other => other,
+    })
+}
+
+fn kind(action: &Action) -> u8 {
+    match action {
+        Action::Negotiate { .. } => 0,
+        Action::Execute { late: true, .. } => 1,
+        Action::Execute { .. } => 2,
+        Action::Twins { .. } | Action::Pair { .. } => 3,
+        Action::Steal { .. } => 4,
+        Action::Decide { .. } => 5,
+        Action::Move { .. } => 6,
+        Action::Poll { .. } => 7,
+        Action::Cancel { .. } => 8,
+        Action::Race { .. } => 9,
+        Action::Arm { .. } => 10,
+        Action::Restart { .. } => 11,
+        Action::Wait(_) => 12,
+        Action::Scope { .. } => 13,
+    }
+}

@@ -1,0 +1,61 @@
+//! Reading one vector after another against the embedded ledger and rules. The main type is [`Reader`].
+
+use crate::fixture;
+use crate::ledger::Ledger;
+use crate::load::EMBEDDED;
+use crate::model::Vector;
+use crate::parse::{self, Context, Fault, Part, Rules};
+use serde_json::{Value as Json, json};
+
+/// What is needed to read vectors of a suite; made once, as the rules take time to read.
+pub struct Reader {
+    suite: String,
+    ledger: Ledger,
+    rules: Rules,
+    callers: Vec<String>,
+}
+
+impl Reader {
+    /// A reader for a suite.
+    ///
+    /// # Errors
+    /// There is no such suite, or its embedded files are broken.
+    pub fn new(suite: &str) -> Result<Reader, String> {
+        let text = |path: &str| {
+            let found = EMBEDDED.iter().find(|(name, _)| *name == path);
+            found.map(|(_, text)| *text).ok_or_else(|| format!("there is no {path}"))
+        };
+        let mut ledger = Ledger::default();
+        for (name, text) in
+            EMBEDDED.iter().filter(|(name, _)| crate::load::kind_of(name) == Some(crate::load::FileKind::Ledger))
+        {
+            ledger.add(text).map_err(|error| format!("{name}: {error}"))?;
+        }
+        let rules = text(&format!("{suite}/rules.json"))?;
+        let rules: Json = serde_json::from_str(rules).map_err(|error| error.to_string())?;
+        let rules = parse::rules(rules, &ledger, suite).map_err(|faults| faulty(&faults))?;
+        let callers = fixture::callers().as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
+        Ok(Reader { suite: suite.to_owned(), ledger, rules, callers })
+    }
+
+    /// Reads a vector.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn vector(&self, vector: &Json) -> Result<Vector, String> {
+        let (ledger, rules, callers) = (&self.ledger, &self.rules, &self.callers);
+        let context = Context { ledger, rules, callers, file: "made.json", part: Part::Whole };
+        let file = json!({ "format": "cetp-vectors/1", "suite": self.suite, "vectors": [vector] });
+        let mut vectors = parse::vectors(file, &context).map_err(|faults| faulty(&faults))?;
+        vectors.pop().ok_or_else(|| "no vector".into())
+    }
+
+    /// The ledger.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+}
+
+fn faulty(faults: &[Fault]) -> String {
+    faults.iter().map(|fault| format!("{}: {}", fault.pointer, fault.message)).collect::<Vec<_>>().join("; ")
+}
