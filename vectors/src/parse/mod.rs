@@ -13,7 +13,7 @@ use expect::substitute;
 use serde_json::{Map, Value as Json};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// One fault of a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +36,7 @@ pub struct Rules {
     /// What scripted providers answer where a vector says nothing else, by name.
     pub scripts: BTreeMap<String, Vec<Reply>>,
     /// What the rules come to with values that were put in before: most vectors use the same few.
-    filled: RefCell<BTreeMap<FilledRule, Filled>>,
+    filled: Arc<Mutex<BTreeMap<FilledRule, Filled>>>,
 }
 
 /// A rule, the values of its parameters as JSON, and whether it stands where there is no answer yet.
