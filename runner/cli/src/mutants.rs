@@ -196,7 +196,7 @@ fn combination(leeways: &[Info], seed: u64) -> Vec<Info> {
 }
 
 /// Works on every item on all processors, and hands each result on as it comes.
-fn for_each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync, mut done: impl FnMut(R)) {
+pub(crate) fn for_each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync, mut done: impl FnMut(R)) {
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         let (sender, receiver) = channel();
