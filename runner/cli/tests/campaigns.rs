@@ -61,7 +61,8 @@ fn a_finding_is_a_small_vector_that_run_repeats() {
         assert_eq!(exit, 1, "{output}");
         assert!(output.contains(requirement), "{output}");
         // It is the fault that it shows, and not a whim of the vector.
-        let (exit, output) = cetp(&["run", "--vectors", file.to_str().unwrap(), "--target", &format!("builtin:{side}")]);
+        let (exit, output) =
+            cetp(&["run", "--vectors", file.to_str().unwrap(), "--target", &format!("builtin:{side}")]);
         assert_eq!(exit, 0, "{output}");
     }
 }

@@ -8,6 +8,7 @@ use cetp_vectors::model::Vector;
 use cetp_vectors::protocol::Describe;
 use cetp_vectors::reader::Reader;
 use serde_json::Value as Json;
+use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -43,14 +44,14 @@ impl<'b> Bench<'b> {
         Ok(Bench { adapter, target_json, target, session: Some(session), reader, seed, interrupted })
     }
 
-    /// Runs what was made, and gives the vector that was run.
+    /// The vector that was made, fitted with what its steps need.
     ///
     /// # Errors
     /// It is no vector.
-    pub fn run_made(&mut self, made: &Made<'_>) -> Result<(Vector, VectorResult), String> {
+    pub fn read<'m>(&self, made: &'m Made<'_>) -> Result<Cow<'m, Vector>, String> {
         match made {
-            Made::There(vector) => Ok(((*vector).clone(), self.run_vector(vector))),
-            Made::New(json) => self.run(json),
+            Made::There(vector) => Ok(Cow::Borrowed(vector)),
+            Made::New(json) => Ok(Cow::Owned(self.reader.fitted(json)?.0)),
         }
     }
 

@@ -105,8 +105,11 @@ impl<'b> Campaign<'b> {
     /// A campaign that has not begun.
     pub fn new(bench: Bench<'b>, material: &'b Material, seed: u64) -> Campaign<'b> {
         let mut dice = Dice::new(seed);
-        let mut seeds = material.seeds();
+        let (mut small, mut seeds) = material.seeds();
+        dice.shuffle(&mut small);
         dice.shuffle(&mut seeds);
+        // The last is played first: large ones take the time of many.
+        seeds.extend(small);
         Campaign {
             bench,
             material,
@@ -150,17 +153,18 @@ impl<'b> Campaign<'b> {
     /// As [`Campaign::turn`].
     pub fn play(&mut self, bytes: &[u8]) -> Result<Vec<Finding>, String> {
         let Some(case) = self.material.read(bytes) else { return Ok(Vec::new()) };
-        let made = self.material.vector(&case);
-        let (vector, result) = match (&case, made) {
+        let made = match (&case, self.material.vector(&case)) {
+            (_, Some(made)) => made,
             (Case::Walk(_), None) => return Err("the model does not follow its own plan".into()),
             (_, None) => return Ok(Vec::new()),
-            (Case::Changed(_), Some(made)) => match self.bench.run_made(&made) {
-                Ok(run) => run,
-                // What changes at random may name what is not there.
-                Err(_) => return Ok(Vec::new()),
-            },
-            (_, Some(made)) => self.bench.run_made(&made)?,
         };
+        let vector = match (&case, self.bench.read(&made)) {
+            (_, Ok(vector)) => vector,
+            // What changes at random may name what is not there.
+            (Case::Changed(_), Err(_)) => return Ok(Vec::new()),
+            (_, Err(why)) => return Err(why),
+        };
+        let result = self.bench.run_vector(&vector);
         self.tally.cases += 1;
         if let Some(transcript) = &result.transcript {
             self.tally.messages += (transcript.entries.len() + transcript.incoming.len()) as u64;

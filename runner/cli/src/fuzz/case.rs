@@ -69,13 +69,14 @@ impl Material {
         self.role
     }
 
-    /// Bytes of every vector of the suite as it is: what a campaign begins with.
-    pub fn seeds(&self) -> Vec<Vec<u8>> {
+    /// Bytes of every vector of the suite as it is, which a campaign begins with: small ones, and large ones.
+    pub fn seeds(&self) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let bytes = |n: usize| {
             let [high, low] = u16::try_from(n).unwrap_or(0).to_be_bytes();
             if self.scenes.len() > 256 { vec![WALKS, high, low] } else { vec![WALKS, low] }
         };
-        (0..self.scenes.len()).map(bytes).collect()
+        let small = self.scenes.small();
+        ((0..small).map(bytes).collect(), (small..self.scenes.len()).map(bytes).collect())
     }
 
     /// The case that some bytes are.

@@ -38,7 +38,8 @@ impl<'b> Differ<'b> {
                 // What was sent rests on what was answered before.
                 break;
             }
-            let Some((pointer, ours, theirs)) = first_difference(&one["answer"], &other["answer"], String::new()) else {
+            let Some((pointer, ours, theirs)) = first_difference(&one["answer"], &other["answer"], String::new())
+            else {
                 continue;
             };
             let method = one["params"]["method"].as_str().or(one["verb"].as_str()).unwrap_or("-");

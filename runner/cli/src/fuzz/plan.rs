@@ -90,18 +90,23 @@ impl Plan {
 }
 
 /// An action that the model follows. First its kind is chosen and then one of the kind, as otherwise the kinds with many
-/// variants would take all the room.
+/// variants would take all the room. Where the model does not follow it the next one is taken, in a circle: to ask it about
+/// each would take more time than all the rest.
 fn action(focus: &Focus, script: &Script, bytes: &mut Bytes<'_>) -> Option<Action> {
     let mut kinds: BTreeMap<u8, Vec<Action>> = BTreeMap::new();
     for action in focus.actions(script.state()) {
-        if step(script.state(), action).is_some() {
-            kinds.entry(kind(&action)).or_default().push(action);
-        }
+        kinds.entry(kind(&action)).or_default().push(action);
     }
     let kinds: Vec<Vec<Action>> = kinds.into_values().collect();
-    let chosen = &kinds[bytes.below(kinds.len())?];
-    let n = bytes.below(chosen.len())?;
-    Some(match chosen[n] {
+    let (first, n) = (bytes.below(kinds.len())?, usize::from(bytes.next()?));
+    let circle = |len: usize, from: usize| (0..len).map(move |n| (from + n) % len);
+    let chosen = circle(kinds.len(), first).find_map(|place| {
+        let actions = &kinds[place];
+        // A byte that is the same for many leads to any of them.
+        let from = n * actions.len() / 256;
+        circle(actions.len(), from).map(|at| actions[at]).find(|action| step(script.state(), *action).is_some())
+    })?;
+    Some(match chosen {
         Action::Twins { slot, request, content, token, .. } => {
             Action::Twins { slot, request, content, token, schedule: bytes.next().unwrap_or(0) }
         }

@@ -36,12 +36,7 @@ impl Trials<'_, '_> {
 }
 
 /// The smallest vector found that breaks the requirement, and what it says of it.
-pub fn shrink(
-    case: &Case,
-    requirement: &str,
-    material: &Material,
-    bench: &mut Bench<'_>,
-) -> Option<(Json, String)> {
+pub fn shrink(case: &Case, requirement: &str, material: &Material, bench: &mut Bench<'_>) -> Option<(Json, String)> {
     let mut trials = Trials { bench, requirement, left: MOST_TRIALS, until: Instant::now() + MOST_TIME };
     let vector = fewer_parts(case, material, &mut trials)?;
     // The id of a vector decides its UUIDs: a fault that rests on one may be lost with a new one.
@@ -221,7 +216,9 @@ pub fn steps_of(vector: &Json) -> usize {
     fn count(step: &Json) -> usize {
         match (&step["repeat"], &step["parallel"]) {
             (Json::Array(steps), _) => steps.iter().map(count).sum(),
-            (_, Json::Array(branches)) => branches.iter().flat_map(|b| b.as_array().into_iter().flatten()).map(count).sum(),
+            (_, Json::Array(branches)) => {
+                branches.iter().flat_map(|b| b.as_array().into_iter().flatten()).map(count).sum()
+            }
             _ => 1,
         }
     }

@@ -82,8 +82,7 @@ pub fn faults(plan: &Plan<'_>) -> Result<Exit, Stop> {
             _ => <switches::Fault as Registry>::ALL.iter().map(|(info, _)| *info).collect(),
         }
     };
-    let chosen =
-        |info: &Info| plan.only.is_none_or(|text| info.name.contains(text) || info.rests_on.contains(text));
+    let chosen = |info: &Info| plan.only.is_none_or(|text| info.name.contains(text) || info.rests_on.contains(text));
     let work: Vec<(Role, Info)> = [Role::Provider, Role::Consumer]
         .into_iter()
         .filter(|role| plan.role.is_none_or(|only| only == *role))
@@ -95,10 +94,14 @@ pub fn faults(plan: &Plan<'_>) -> Result<Exit, Stop> {
     }
     let prepared = Prepared::new(&catalogue).map_err(own)?;
     let mut rows = Vec::new();
-    for_each(&work, |(role, info)| prepared.row(*role, *info, plan), |row: Row| {
-        tell(&row);
-        rows.push(row);
-    });
+    for_each(
+        &work,
+        |(role, info)| prepared.row(*role, *info, plan),
+        |row: Row| {
+            tell(&row);
+            rows.push(row);
+        },
+    );
     if let Some(row) = rows.iter().find(|row| row.failed.is_some()) {
         return Err(own(format!("{}: {}", row.info.name, row.failed.as_deref().unwrap_or_default())));
     }
@@ -239,7 +242,9 @@ fn markdown(rows: &[Row], plan: &Plan<'_>) -> String {
     for line in summary(rows) {
         let _ = writeln!(out, "- {line}");
     }
-    out.push_str("\n| side | fault | requirement | found | as | by | cases | steps |\n|---|---|---|---|---|---|---|---|\n");
+    out.push_str(
+        "\n| side | fault | requirement | found | as | by | cases | steps |\n|---|---|---|---|---|---|---|---|\n",
+    );
     for row in rows {
         let info = &row.info;
         let (word, found_as) = match (&row.found, &row.other) {
