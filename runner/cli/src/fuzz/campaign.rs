@@ -72,6 +72,15 @@ pub struct Tally {
     pub errors: u64,
     /// Cases that the target cannot take, as a control or capability is missing.
     pub not_run: u64,
+    /// The first case that ended in an error, and why.
+    pub first_error: Option<String>,
+}
+
+impl Tally {
+    fn error(&mut self, why: String) {
+        self.errors += 1;
+        self.first_error.get_or_insert(why);
+    }
 }
 
 /// A campaign against one target.
@@ -180,7 +189,9 @@ impl<'b> Campaign<'b> {
         let broken = broken(&vector, &result);
         match result.outcome {
             _ if !broken.is_empty() => return Ok(self.found(&case, &result, &broken)),
-            Outcome::Error if !matches!(case, Case::Changed(_)) => self.tally.errors += 1,
+            Outcome::Error if !matches!(case, Case::Changed(_)) => {
+                self.tally.error(format!("{}: {}", vector.id, result.reason.as_deref().unwrap_or_default()));
+            }
             Outcome::NotRun | Outcome::NotApplicable if result.transcript.is_none() => self.tally.not_run += 1,
             _ => {}
         }
@@ -227,7 +238,7 @@ impl<'b> Campaign<'b> {
             }
             let Some((vector, message)) = shrink::shrink(case, requirement, self.material, &mut self.bench) else {
                 // It does not come again: what rests on chance is no finding that anybody could repeat.
-                self.tally.errors += 1;
+                self.tally.error(format!("{requirement} was broken once and not again"));
                 continue;
             };
             let finding = Finding {

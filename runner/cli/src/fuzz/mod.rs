@@ -237,6 +237,9 @@ fn run(args: &FuzzArgs, campaign: &mut Campaign<'_>, interrupted: &AtomicBool) -
         }
     })?;
     progress(campaign, begun);
+    if let Some(why) = &campaign.tally.first_error {
+        anstream::println!("without a verdict, for example: {}", text::safe(why));
+    }
     for line in campaign.differences() {
         anstream::println!("differs {}", text::safe(&line));
     }

@@ -1,7 +1,7 @@
 //! What campaigns find of the reference's faults: a row for each. The main function is [`faults`].
 //!
 //! Each fault is attacked twice at most: first with what is generated alone, which is the model, the generators' vectors and
-//! what chance makes of them; then, where that did not find it, also with the vectors that a person wrote.
+//! what chance makes of them; then, where that found nothing, also with the vectors that a person wrote.
 
 use super::bench::Bench;
 use super::campaign::Campaign;
@@ -163,9 +163,8 @@ impl Prepared {
     fn row(&self, role: Role, info: Info, plan: &Plan<'_>) -> Row {
         let mut row = Row { role, info, found: None, other: None, cases: 0, failed: None };
         for written in [false, true] {
-            // A fault that is found as another requirement is attacked again, for the right one.
             for name in targets(role) {
-                if row.found.is_none()
+                if row.any().is_none()
                     && let Err(why) = self.attack(&mut row, name, written, plan)
                 {
                     row.failed = Some(why);
