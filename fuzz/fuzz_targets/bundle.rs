@@ -1,3 +1,3 @@
 //! See `cetp_conformance::fuzz::targets::bundle`.
-#![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| cetp_conformance::fuzz::targets::bundle(data));
+#![cfg_attr(feature = "libfuzzer", no_main)]
+cetp_fuzz::target!(cetp_conformance::fuzz::targets::bundle);

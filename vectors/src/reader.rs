@@ -6,6 +6,7 @@ use crate::load::EMBEDDED;
 use crate::model::Vector;
 use crate::parse::{self, Context, Fault, Part, Rules};
 use serde_json::{Value as Json, json};
+use std::sync::Arc;
 
 /// What is needed to read vectors of a suite; made once, as the rules take time to read.
 pub struct Reader {
@@ -43,11 +44,33 @@ impl Reader {
     /// # Errors
     /// What is wrong with it.
     pub fn vector(&self, vector: &Json) -> Result<Vector, String> {
-        let (ledger, rules, callers) = (&self.ledger, &self.rules, &self.callers);
-        let context = Context { ledger, rules, callers, file: "made.json", part: Part::Whole };
         let file = json!({ "format": "cetp-vectors/1", "suite": self.suite, "vectors": [vector] });
-        let mut vectors = parse::vectors(file, &context).map_err(|faults| faulty(&faults))?;
+        let mut vectors = parse::vectors(file, &self.context()).map_err(|faults| faulty(&faults))?;
         vectors.pop().ok_or_else(|| "no vector".into())
+    }
+
+    /// Reads a vector and gives it `needs`, `tools` and `requirements` by what its steps use and judge, also in its JSON.
+    ///
+    /// # Errors
+    /// What is wrong with it otherwise.
+    pub fn fitted(&self, vector: &Json) -> Result<(Vector, Json), String> {
+        let mut read = parse::fitted(vector, &self.suite, &self.context()).map_err(|faults| faulty(&faults))?;
+        let mut json = vector.clone();
+        let members = json.as_object_mut().ok_or("no vector")?;
+        for (name, list) in [("requirements", &read.requirements), ("needs", &read.needs), ("tools", &read.tools)] {
+            if list.is_empty() {
+                members.remove(name);
+            } else {
+                members.insert(name.to_owned(), json!(list));
+            }
+        }
+        read.source = Arc::new(json.clone());
+        Ok((read, json))
+    }
+
+    fn context(&self) -> Context<'_> {
+        let (ledger, rules, callers) = (&self.ledger, &self.rules, &self.callers);
+        Context { ledger, rules, callers, file: "made.json", part: Part::Whole }
     }
 
     /// The ledger.

@@ -5,7 +5,6 @@ use crate::exit::{Exit, Stop};
 use crate::select::Selection;
 use cetp_reports::text;
 use cetp_vectors::generate::{GENERATORS, Generator};
-use cetp_vectors::json::parse_text;
 use cetp_vectors::ledger::{Requirement, Role};
 use cetp_vectors::load::Catalogue;
 use cetp_vectors::model::Vector;
@@ -137,8 +136,7 @@ pub fn vectors(command: &VectorsCommand) -> Result<Exit, Stop> {
         VectorsCommand::Show { id, vectors } => {
             let catalogue = vectors.load()?;
             let vector = find(&catalogue, id)?;
-            let source = parse_text(&vector.source).unwrap_or_default();
-            anstream::println!("{}", serde_json::to_string_pretty(&source).unwrap_or_default());
+            anstream::println!("{}", serde_json::to_string_pretty(vector.source.as_ref()).unwrap_or_default());
         }
         VectorsCommand::Check { path } => {
             let args = VectorsArg { vectors: Some(path.clone()) };

@@ -196,7 +196,7 @@ fn combination(leeways: &[Info], seed: u64) -> Vec<Info> {
 }
 
 /// Works on every item on all processors, and hands each result on as it comes.
-fn for_each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync, mut done: impl FnMut(R)) {
+pub(crate) fn for_each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync, mut done: impl FnMut(R)) {
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         let (sender, receiver) = channel();
@@ -254,7 +254,7 @@ fn test(catalogue: &Catalogue, args: &MutantsArgs, work: &Work) -> Mutant {
 /// About how long a vector takes: cheap ones are tried first.
 fn cost(vector: &Vector) -> (bool, usize) {
     let flagged = |flag: &str| vector.flags.iter().any(|have| have == flag);
-    (flagged("large") || flagged("race"), vector.source.len())
+    (flagged("large") || flagged("race"), vector.source.to_string().len())
 }
 
 fn kills(catalogue: &Catalogue, result: &VectorResult, requirement: &str) -> bool {

@@ -17,8 +17,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Where the vectors of a target's own tools lie in a folder.
 const FILE: &str = "cetp-v2/provider/own-tools.json";
 
-/// Reads the tools of a target and writes their vectors into a folder.
-pub fn generate(target: &str, folder: &Path, allow_effects: bool) -> Result<Exit, Stop> {
+/// Vectors for the tools of a target, why tools were left out, and how many tools it has.
+pub fn vectors(target: &str, allow_effects: bool) -> Result<(Vec<Json>, Vec<String>, usize), Stop> {
     let opened = builtin::opener(false).open(target).map_err(|error| Stop::usage(error.to_string()))?;
     let gone = |fault: cetp_runner::adapter::Fault| Stop::target(format!("{target}: {fault}"));
     let (mut session, _, describe) = engine::describe(opened.adapter.as_ref()).map_err(gone)?;
@@ -26,6 +26,12 @@ pub fn generate(target: &str, folder: &Path, allow_effects: bool) -> Result<Exit
     let (tools, dialect) = asked.tools().map_err(|error| Stop::target(format!("{target}: {error}")))?;
     session.end();
     let (vectors, left_out) = arguments::of_tools(&tools, &dialect, allow_effects);
+    Ok((vectors, left_out, tools.len()))
+}
+
+/// Reads the tools of a target and writes their vectors into a folder.
+pub fn generate(target: &str, folder: &Path, allow_effects: bool) -> Result<Exit, Stop> {
+    let (vectors, left_out, tools) = vectors(target, allow_effects)?;
     let file = json!({ "format": "cetp-vectors/1", "suite": "cetp-v2",
         "generated": { "generator": "from-target", "seed": 0, "source": "list_tools of the target" }, "vectors": vectors });
     let place = folder.join(FILE);
@@ -36,7 +42,7 @@ pub fn generate(target: &str, folder: &Path, allow_effects: bool) -> Result<Exit
     for why in &left_out {
         anstream::println!("left out: {}", cetp_reports::text::safe(why));
     }
-    anstream::println!("{}: {} vectors for {} tools", place.display(), vectors.len(), tools.len() - left_out.len());
+    anstream::println!("{}: {} vectors for {} tools", place.display(), vectors.len(), tools - left_out.len());
     Ok(Exit::Good)
 }
 

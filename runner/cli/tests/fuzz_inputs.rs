@@ -1,6 +1,7 @@
 //! Inputs of the fuzz targets, played without a fuzzer: what is kept in `fuzz/inputs/TARGET`, and what lies in the suite.
 
-use cetp_conformance::fuzz::targets::TARGETS;
+use cetp_conformance::fuzz::targets::{self, TARGETS};
+use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
@@ -42,6 +43,38 @@ fn each_target_takes_nothing_and_noise() {
                 target(input);
             }
         }
+    });
+}
+
+/// The tables hold messages as texts; of what is longer, parts are put together.
+#[test]
+fn targets_of_aw_provider_take_the_tables() {
+    on_a_large_stack(|| {
+        let read = |name: &str| -> Json {
+            let path = root().join("vectors/aw-provider-v1alpha1/tables").join(name);
+            serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+        };
+        let cases = |table: &Json| table["cases"].as_array().unwrap().clone();
+        let mut played = 0;
+        for case in cases(&read("requests.json")) {
+            if let Some(text) = case["text"].as_str() {
+                targets::aw_request(text.as_bytes());
+                played += 1;
+            }
+        }
+        let responses = read("responses.json");
+        for case in cases(&responses) {
+            let request = responses["requests"][case["to"].as_str().unwrap()].as_str().unwrap();
+            if let Some(text) = case["text"].as_str() {
+                targets::aw_response(format!("{request}\n{text}").as_bytes());
+                played += 1;
+            }
+        }
+        for case in cases(&read("admission.json")) {
+            targets::aw_admission(case["case"].to_string().as_bytes());
+            played += 1;
+        }
+        assert!(played > 300, "{played}");
     });
 }
 

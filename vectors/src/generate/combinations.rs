@@ -64,6 +64,9 @@ const WAYS: [Way; 9] = [
     }),
 ];
 
+/// Values that come together, each as the number of its factor and its own.
+type Set = Vec<(usize, usize)>;
+
 /// One combination.
 #[derive(Clone, Copy)]
 struct Case {
@@ -104,7 +107,7 @@ impl Case {
     }
 
     /// The pairs of values, and the three that are looked at together.
-    fn sets(self) -> Vec<Vec<(usize, usize)>> {
+    fn sets(self) -> Vec<Set> {
         let values = self.values();
         let mut out = vec![vec![values[1], values[3], values[4]]];
         for (n, one) in values.iter().enumerate() {
@@ -185,7 +188,7 @@ fn again(script: &mut Script, case: Case, slot: usize) -> Option<()> {
 }
 
 pub(super) fn files(seed: u64) -> Result<Made, String> {
-    let mut rows: Vec<(Case, Json, Vec<Vec<(usize, usize)>>)> = Vec::new();
+    let mut rows: Vec<(Case, Json, Vec<Set>)> = Vec::new();
     for way in 0..WAYS.len() {
         for tool in Tool::ALL {
             for caller in 0..OWN.len() {
@@ -201,21 +204,18 @@ pub(super) fn files(seed: u64) -> Result<Made, String> {
     }
     // What can come together at all. Three together count where they differ in whether operations were negotiated, as the
     // other capabilities mean nothing to an execution.
-    let coarse = |set: &[(usize, usize)]| -> Vec<(usize, usize)> {
+    let coarse = |set: &[(usize, usize)]| -> Set {
         let three = set.len() == 3;
         set.iter()
             .map(|(factor, value)| if three && *factor == 1 { (1, value & 1) } else { (*factor, *value) })
             .collect()
     };
-    let mut open: BTreeSet<Vec<(usize, usize)>> =
-        rows.iter().flat_map(|(_, _, sets)| sets).map(|set| coarse(set)).collect();
+    let mut open: BTreeSet<Set> = rows.iter().flat_map(|(_, _, sets)| sets).map(|set| coarse(set)).collect();
     let all = open.len();
     let mut vectors = Vec::new();
     // Greedy: the row that brings most of what is missing; of equal ones the first.
     while !open.is_empty() {
-        let gain = |row: &(Case, Json, Vec<Vec<(usize, usize)>>)| {
-            row.2.iter().filter(|set| open.contains(&coarse(set))).count()
-        };
+        let gain = |row: &(Case, Json, Vec<Set>)| row.2.iter().filter(|set| open.contains(&coarse(set))).count();
         let mut best = (0, 0);
         for (n, row) in rows.iter().enumerate() {
             let gain = gain(row);

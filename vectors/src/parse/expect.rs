@@ -1,11 +1,14 @@
 //! Reading expectations and conditions, with shared rules put in.
 
-use super::{Filled, Names, Object, Parser};
+use super::{Filled, FilledRule, Names, Object, Parser};
 use crate::ledger::Strength;
 use crate::model::{About, Assertion, Expectation};
 use serde_json::{Map, Value as Json};
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+/// More than all vectors of the suites need.
+const MOST_FILLED: usize = 20_000;
 
 impl Parser<'_, '_> {
     /// Expectations, with shared rules put in.
@@ -37,6 +40,10 @@ impl Parser<'_, '_> {
         out
     }
 
+    fn filled(&self) -> MutexGuard<'_, BTreeMap<FilledRule, Filled>> {
+        self.context.rules.filled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn rule(&self, name: &str, with: &Map<String, Json>, at: &str, names: &Names) -> Vec<Arc<Expectation>> {
         let Some(rule) = self.context.rules.named.get(name) else {
             let known: Vec<&String> = self.context.rules.named.keys().collect();
@@ -48,7 +55,7 @@ impl Parser<'_, '_> {
             return Vec::new();
         }
         let key = (name.to_owned(), Json::Object(with.clone()).to_string(), names.early);
-        if let Some(filled) = lock(&self.context.rules.filled).get(&key) {
+        if let Some(filled) = self.filled().get(&key) {
             names.used.borrow_mut().add(filled.used.clone());
             return filled.expectations.clone();
         }
@@ -70,10 +77,10 @@ impl Parser<'_, '_> {
         self.expanding.borrow_mut().pop();
         let used = inner.used.take();
         names.used.borrow_mut().add(used.clone());
-        // A rule with a fault is read again elsewhere, so that each place is told.
-        if self.faults.borrow().len() == faults {
+        // A rule with a fault is read again elsewhere, so that each place is told. A campaign makes ever new values.
+        if self.faults.borrow().len() == faults && self.filled().len() < MOST_FILLED {
             let filled = Filled { expectations: expectations.clone(), used };
-            lock(&self.context.rules.filled).insert(key, filled);
+            self.filled().insert(key, filled);
         }
         expectations
     }
@@ -158,10 +165,6 @@ impl Parser<'_, '_> {
             _ => Assertion::NoneOf(inner),
         })
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Puts the values of a rule's `with` in, and notes which were asked for. `${with.x}` alone takes the value; inside a text

@@ -89,6 +89,25 @@ pub fn vectors(json: Json, context: &Context<'_>) -> Result<Vec<Vector>, Vec<Fau
     Err(faults)
 }
 
+/// Reads one vector whatever it states that it needs and is about: what its steps use and judge takes the place.
+///
+/// # Errors
+/// Every fault that was found, sorted.
+pub fn fitted(vector: &Json, suite: &str, context: &Context<'_>) -> Result<Vector, Vec<Fault>> {
+    let faults = RefCell::new(Vec::new());
+    let parser = Parser { fitting: true, ..Parser::new(context, &faults) };
+    let out = parser.vector(vector.clone(), "", suite, None);
+    let mut faults = faults.into_inner();
+    match out {
+        Some(vector) if faults.is_empty() => Ok(vector),
+        _ => {
+            faults.sort();
+            faults.dedup();
+            Err(faults)
+        }
+    }
+}
+
 /// Reads a file of rules.
 ///
 /// # Errors
@@ -146,6 +165,8 @@ struct Parser<'c, 'a> {
     faults: &'c RefCell<Vec<Fault>>,
     /// Names of the rules that are being put in.
     expanding: RefCell<Vec<String>>,
+    /// What a vector needs and is about is taken from its steps, see [`fitted`].
+    fitting: bool,
 }
 
 /// Where a step stands.
@@ -236,7 +257,7 @@ const OPTIONAL_FACTS: [&str; 2] = ["resume_ttl_ms", "retention_ms"];
 
 impl<'c, 'a> Parser<'c, 'a> {
     fn new(context: &'c Context<'a>, faults: &'c RefCell<Vec<Fault>>) -> Parser<'c, 'a> {
-        Parser { context, faults, expanding: RefCell::default() }
+        Parser { context, faults, expanding: RefCell::default(), fitting: false }
     }
 }
 
@@ -367,7 +388,7 @@ impl Parser<'_, '_> {
 
     fn vector(&self, json: Json, at: &str, suite: &str, generated: Option<Generated>) -> Option<Vector> {
         let head = self.context.part == Part::Head;
-        let source = if head { Arc::default() } else { Arc::from(json.to_string()) };
+        let source = Arc::new(if head { Json::Null } else { json.clone() });
         let mut o = self.object(json, at)?;
         if head {
             o.take("providers");
@@ -433,13 +454,15 @@ impl Parser<'_, '_> {
         // Stated needs are a promise to other interpreters of the format: exactly what the steps use.
         for (name, stated, seen) in [("needs", &mut needs, &used.controls), ("tools", &mut tools, &used.tools)] {
             let stated_set: BTreeSet<String> = stated.iter().cloned().collect();
-            if !head && stated_set != *seen {
+            if self.fitting {
+                *stated = seen.iter().cloned().collect();
+            } else if !head && stated_set != *seen {
                 let seen: Vec<&String> = seen.iter().collect();
                 self.fault(&format!("{at}/{name}"), format!("must name exactly what the steps use: {seen:?}"));
             }
             stated.sort();
         }
-        let vector = Vector {
+        let mut vector = Vector {
             id: id?,
             title: title?,
             suite: suite.to_owned(),
@@ -464,8 +487,49 @@ impl Parser<'_, '_> {
             source,
             file: self.context.file.to_owned(),
         };
+        if self.fitting {
+            let judged = self.judged(&vector, &format!("{at}/steps"));
+            let of_level = |id: &String| self.context.ledger.get(id).is_some_and(|row| row.level == vector.level);
+            // Those that it named come first, in their order.
+            let mut own = vector.requirements.clone();
+            own.extend(judged.iter().filter(|id| !vector.requirements.contains(id)).cloned());
+            own.retain(|id| judged.contains(id) && of_level(id));
+            vector.requirements = own;
+        }
         self.check_vector(&vector, at);
         Some(vector)
+    }
+
+    /// A requirement, which must be one of the vector's suite and side.
+    fn binding(&self, vector: &Vector, id: &str, at: &str) -> Option<&Requirement> {
+        let row = self.requirement(id, at)?;
+        if row.suite != vector.suite {
+            self.fault(at, format!("{id} belongs to {}, not to {}", row.suite, vector.suite));
+        }
+        if !row.role.binds(vector.role) {
+            self.fault(at, format!("{id} does not bind a {}", vector.role.name()));
+        }
+        Some(row)
+    }
+
+    /// The requirements that the steps of a vector judge.
+    fn judged(&self, vector: &Vector, at: &str) -> BTreeSet<String> {
+        let mut judged = BTreeSet::new();
+        for step in vector.all_steps() {
+            if let Some(id) = &step.breakdown {
+                judged.insert(id.clone());
+                if self.binding(vector, id, at).is_some_and(|row| row.strength > Strength::MustNot) {
+                    self.fault(at, format!("{id} is no must: a breakdown cannot break it"));
+                }
+            }
+        }
+        for expectation in vector.expectations() {
+            if let About::Requirement { id, .. } = &expectation.about {
+                judged.insert(id.clone());
+                self.binding(vector, id, at);
+            }
+        }
+        judged
     }
 
     fn check_vector(&self, vector: &Vector, at: &str) {
@@ -487,35 +551,10 @@ impl Parser<'_, '_> {
         for name in vector.capabilities.iter().filter(|name| !levels[2.min(levels.len())..].contains(&name.as_str())) {
             self.fault(&format!("{at}/capabilities"), format!("{name:?} is no capability"));
         }
-        let binding = |id: &str, at: &str| {
-            let row = self.requirement(id, at)?;
-            if row.suite != vector.suite {
-                self.fault(at, format!("{id} belongs to {}, not to {}", row.suite, vector.suite));
-            }
-            if !row.role.binds(vector.role) {
-                self.fault(at, format!("{id} does not bind a {}", vector.role.name()));
-            }
-            Some(row)
-        };
-        let steps_at = format!("{at}/steps");
-        let mut judged = BTreeSet::new();
-        for step in vector.all_steps() {
-            if let Some(id) = &step.breakdown {
-                judged.insert(id.clone());
-                if binding(id, &steps_at).is_some_and(|row| row.strength > Strength::MustNot) {
-                    self.fault(&steps_at, format!("{id} is no must: a breakdown cannot break it"));
-                }
-            }
-        }
-        for expectation in vector.expectations() {
-            if let About::Requirement { id, .. } = &expectation.about {
-                judged.insert(id.clone());
-                binding(id, &steps_at);
-            }
-        }
+        let judged = self.judged(vector, &format!("{at}/steps"));
         for (n, id) in vector.requirements.iter().enumerate() {
             let at = format!("{at}/requirements/{n}");
-            let Some(row) = binding(id, &at) else { continue };
+            let Some(row) = self.binding(vector, id, &at) else { continue };
             if row.level != vector.level {
                 self.fault(&at, format!("{id} is of the level {}, the vector of {}", row.level, vector.level));
             }

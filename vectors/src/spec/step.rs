@@ -391,7 +391,8 @@ fn resume(
     // token that is no good be left aside.
     let open = decided.is_none();
     let shut = |state: &mut State, maybe: bool| close(state, request, record.content, maybe);
-    if armed && !(same && token == Token::Own && approved && !over && !old && !late) {
+    let executes = same && token == Token::Own && approved && !(over || old || late);
+    if armed && !executes {
         return None;
     }
     match (same, token) {

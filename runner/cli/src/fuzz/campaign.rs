@@ -1,20 +1,17 @@
-//! A campaign: plans are made, run, kept where they show something new, and shrunk where they break a requirement. The main
+//! A campaign: cases are made, run, kept where they show something new, and shrunk where they break a requirement. The main
 //! type is [`Campaign`].
 
-use super::plan::Plan;
-use super::probes::Probes;
+use super::bench::{Bench, broken};
+use super::case::{Case, Material};
+use super::differ::Differ;
 use super::shrink;
-use cetp_runner::adapter::{Adapter, Fault, Session};
-use cetp_runner::engine::{self, Options, Run, VectorResult};
+use cetp_runner::engine::{self, VectorResult};
 use cetp_vectors::judge::Outcome;
 use cetp_vectors::machine::Answer;
-use cetp_vectors::protocol::Describe;
-use cetp_vectors::reader::Reader;
 use cetp_vectors::transcript::Transcript;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::AtomicBool;
 
 /// Numbers that look random and are decided by a seed (xorshift64*).
 pub struct Dice(u64);
@@ -41,12 +38,18 @@ impl Dice {
     fn bytes(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.next().to_le_bytes()[2]).collect()
     }
+
+    fn shuffle<T>(&mut self, items: &mut [T]) {
+        for n in (1..items.len()).rev() {
+            items.swap(n, self.below(n + 1));
+        }
+    }
 }
 
 /// A requirement that was found broken.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The requirement.
+    /// The requirement, or `crash`, `hang` or `memory`.
     pub requirement: String,
     /// What was not as expected, in a sentence.
     pub message: String,
@@ -58,137 +61,150 @@ pub struct Finding {
     pub after: u64,
 }
 
-/// The target, ready to be used.
-pub struct Bench<'b> {
-    /// What starts it.
-    pub adapter: &'b dyn Adapter,
-    /// Its description.
-    pub target_json: Json,
-    /// The same, read.
-    pub target: Describe,
-    session: Option<Box<dyn Session>>,
-    reader: &'b Reader,
-    seed: u64,
-    interrupted: &'b AtomicBool,
-}
-
-impl<'b> Bench<'b> {
-    /// Starts a target.
-    ///
-    /// # Errors
-    /// It does not start.
-    pub fn new(
-        adapter: &'b dyn Adapter,
-        reader: &'b Reader,
-        seed: u64,
-        interrupted: &'b AtomicBool,
-    ) -> Result<Bench<'b>, Fault> {
-        let (session, target_json, target) = engine::describe(adapter)?;
-        Ok(Bench { adapter, target_json, target, session: Some(session), reader, seed, interrupted })
-    }
-
-    /// Runs a vector.
-    ///
-    /// # Errors
-    /// It is no vector.
-    pub fn run(&mut self, vector: &Json) -> Result<VectorResult, String> {
-        let vector = self.reader.vector(vector)?;
-        let options = Options { seed: self.seed, ..Options::default() };
-        let run = Run {
-            vectors: &[],
-            adapter: self.adapter,
-            target_json: &self.target_json,
-            target: &self.target,
-            options: &options,
-            interrupted: self.interrupted,
-        };
-        Ok(run.one(&vector, &mut self.session))
-    }
-}
-
 /// What came of a campaign so far.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Plans that were run.
+    /// Cases that were run.
     pub cases: u64,
-    /// Messages that were sent.
+    /// Messages that were sent, and for a consumer those that it sent.
     pub messages: u64,
-    /// Plans that ended in an error: nobody's verdict.
+    /// Cases that ended in an error: nobody's verdict.
     pub errors: u64,
+    /// Cases that the target cannot take, as a control or capability is missing.
+    pub not_run: u64,
+    /// The first case that ended in an error, and why.
+    pub first_error: Option<String>,
+}
+
+impl Tally {
+    fn error(&mut self, why: String) {
+        self.errors += 1;
+        self.first_error.get_or_insert(why);
+    }
 }
 
 /// A campaign against one target.
 pub struct Campaign<'b> {
     bench: Bench<'b>,
-    probes: &'b Probes,
+    material: &'b Material,
     dice: Dice,
-    /// Plans that showed something new, as bytes.
+    /// What the suite has, still to be played.
+    seeds: Vec<Vec<u8>>,
+    /// Cases that showed something new, as bytes.
     pub corpus: Vec<Vec<u8>>,
     seen: BTreeSet<u64>,
     /// What was found, folded by its cause.
     pub findings: BTreeMap<String, Finding>,
     /// How much was done.
     pub tally: Tally,
+    /// The target's memory when it was first looked at.
+    first_peak: Option<u64>,
+    /// Another target, for its answers.
+    differ: Option<Differ<'b>>,
 }
 
-/// The longest plan in bytes.
+/// The longest case in bytes.
 const MOST_BYTES: usize = 64;
+/// So often is the target's memory looked at, in cases.
+const MEMORY_EVERY: u64 = 256;
+/// A target whose memory has grown by so much between two cases of the same campaign keeps what it should let go, in bytes.
+const MOST_GROWTH: u64 = 1 << 30;
 
 impl<'b> Campaign<'b> {
     /// A campaign that has not begun.
-    pub fn new(bench: Bench<'b>, probes: &'b Probes, seed: u64) -> Campaign<'b> {
+    pub fn new(bench: Bench<'b>, material: &'b Material, seed: u64) -> Campaign<'b> {
+        let mut dice = Dice::new(seed);
+        let (mut small, mut seeds) = material.seeds();
+        dice.shuffle(&mut small);
+        dice.shuffle(&mut seeds);
+        // The last is played first: large ones take the time of many.
+        seeds.extend(small);
         Campaign {
             bench,
-            probes,
-            dice: Dice::new(seed),
+            material,
+            dice,
+            seeds,
             corpus: Vec::new(),
             seen: BTreeSet::new(),
             findings: BTreeMap::new(),
             tally: Tally::default(),
+            first_peak: None,
+            differ: None,
         }
     }
 
-    /// Makes a plan and runs it. A new finding is given back.
-    ///
-    /// # Errors
-    /// A plan became no vector, which is a fault of this program.
-    pub fn turn(&mut self) -> Result<Option<Finding>, String> {
-        let bytes = self.made();
-        self.play(&bytes)
+    /// Compares every answer with that of another target.
+    pub fn against(&mut self, differ: Differ<'b>) {
+        self.differ = Some(differ);
     }
 
-    /// Runs the plan that some bytes are.
+    /// Where the other target answered otherwise, a line for each.
+    pub fn differences(&self) -> Vec<String> {
+        self.differ.iter().flat_map(Differ::lines).collect()
+    }
+
+    /// Makes a case and runs it. New findings are given back.
+    ///
+    /// # Errors
+    /// A case became no vector, which is a fault of this program.
+    pub fn turn(&mut self) -> Result<Vec<Finding>, String> {
+        let bytes = self.made();
+        let mut found = self.play(&bytes)?;
+        if self.tally.cases % MEMORY_EVERY == 1 {
+            found.extend(self.look_at_memory());
+        }
+        Ok(found)
+    }
+
+    /// Runs the case that some bytes are.
     ///
     /// # Errors
     /// As [`Campaign::turn`].
-    pub fn play(&mut self, bytes: &[u8]) -> Result<Option<Finding>, String> {
-        let plan = Plan::read(bytes, self.probes);
-        if plan.items.is_empty() {
-            return Ok(None);
-        }
-        let vector = plan.vector(self.probes).ok_or("the model does not follow its own plan")?;
-        let result = self.bench.run(&vector)?;
+    pub fn play(&mut self, bytes: &[u8]) -> Result<Vec<Finding>, String> {
+        let Some(case) = self.material.read(bytes) else { return Ok(Vec::new()) };
+        let made = match (&case, self.material.vector(&case)) {
+            (_, Some(made)) => made,
+            (Case::Walk(_), None) => return Err("the model does not follow its own plan".into()),
+            (_, None) => return Ok(Vec::new()),
+        };
+        let vector = match (&case, self.bench.read(&made)) {
+            (_, Ok(vector)) => vector,
+            // What changes at random may name what is not there.
+            (Case::Changed(_), Err(_)) => return Ok(Vec::new()),
+            (_, Err(why)) => return Err(why),
+        };
+        let result = self.bench.run_vector(&vector);
         self.tally.cases += 1;
         if let Some(transcript) = &result.transcript {
-            self.tally.messages += transcript.entries.len() as u64;
+            self.tally.messages += (transcript.entries.len() + transcript.incoming.len()) as u64;
             let before = self.seen.len();
             self.seen.extend(shown(transcript));
             if self.seen.len() > before {
                 self.corpus.push(bytes.to_vec());
             }
         }
-        match result.outcome {
-            Outcome::Fail | Outcome::Warn => Ok(self.found(&plan, &result)),
-            Outcome::Error => {
-                self.tally.errors += 1;
-                Ok(None)
-            }
-            _ => Ok(None),
+        if let Some(differ) = &mut self.differ {
+            differ.compare(&vector, &result);
         }
+        let broken = broken(&vector, &result);
+        match result.outcome {
+            _ if !broken.is_empty() => return Ok(self.found(&case, &result, &broken)),
+            Outcome::Error if !matches!(case, Case::Changed(_)) => {
+                self.tally.error(format!("{}: {}", vector.id, result.reason.as_deref().unwrap_or_default()));
+            }
+            Outcome::NotRun | Outcome::NotApplicable if result.transcript.is_none() => self.tally.not_run += 1,
+            _ => {}
+        }
+        Ok(Vec::new())
     }
 
-    /// Bytes of a new plan, or of a kept one that is changed.
+    /// Bytes of a new case, or of a kept one that is changed.
     fn made(&mut self) -> Vec<u8> {
+        if self.tally.cases.is_multiple_of(2)
+            && let Some(seed) = self.seeds.pop()
+        {
+            return seed;
+        }
         if self.corpus.is_empty() || self.dice.below(3) == 0 {
             let count = 6 + self.dice.below(MOST_BYTES - 6);
             return self.dice.bytes(count);
@@ -213,24 +229,46 @@ impl<'b> Campaign<'b> {
         bytes
     }
 
-    fn found(&mut self, plan: &Plan, result: &VectorResult) -> Option<Finding> {
-        let requirement = broken(result)?;
-        let cause = cause(&requirement, result);
-        if self.findings.contains_key(&cause) {
+    fn found(&mut self, case: &Case, result: &VectorResult, broken: &[String]) -> Vec<Finding> {
+        let mut out = Vec::new();
+        for requirement in broken {
+            let cause = cause(requirement, result);
+            if self.findings.contains_key(&cause) {
+                continue;
+            }
+            let Some((vector, message)) = shrink::shrink(case, requirement, self.material, &mut self.bench) else {
+                // It does not come again: what rests on chance is no finding that anybody could repeat.
+                self.tally.error(format!("{requirement} was broken once and not again"));
+                continue;
+            };
+            let finding = Finding {
+                steps: shrink::steps_of(&vector),
+                requirement: requirement.clone(),
+                message,
+                vector,
+                after: self.tally.cases,
+            };
+            self.findings.insert(cause, finding.clone());
+            out.push(finding);
+        }
+        out
+    }
+
+    /// Whether the target has grown.
+    fn look_at_memory(&mut self) -> Option<Finding> {
+        let peak = self.bench.peak_memory()?;
+        let first = *self.first_peak.get_or_insert(peak);
+        if peak.saturating_sub(first) < MOST_GROWTH || self.findings.contains_key("memory") {
             return None;
         }
-        // One that was found in another place may be the same: what is smallest tells.
-        let shrunk = shrink::shrink(plan, &requirement, self.probes, &mut self.bench)?;
-        let last = self.bench.run(&shrunk).ok()?;
-        let message = engine::findings(&last).first().map(|finding| finding.message.clone()).unwrap_or_default();
         let finding = Finding {
-            steps: shrunk["steps"].as_array().map_or(0, Vec::len),
-            requirement,
-            message,
-            vector: shrunk,
+            requirement: "memory".into(),
+            message: format!("the target's memory has grown from {first} to {peak} bytes"),
+            vector: Json::Null,
+            steps: 0,
             after: self.tally.cases,
         };
-        self.findings.insert(cause, finding.clone());
+        self.findings.insert("memory".into(), finding.clone());
         Some(finding)
     }
 
@@ -250,17 +288,6 @@ impl<'b> Campaign<'b> {
     }
 }
 
-/// The requirement that a result breaks.
-pub fn broken(result: &VectorResult) -> Option<String> {
-    let judgement = result.judgement.as_ref()?;
-    let list = match result.outcome {
-        Outcome::Fail => judgement.failed_requirements(),
-        Outcome::Warn => judgement.warned_requirements(),
-        _ => Vec::new(),
-    };
-    list.into_iter().next()
-}
-
 /// What makes two findings one: the requirement, the method of the call and the place in its answer.
 fn cause(requirement: &str, result: &VectorResult) -> String {
     let first = engine::findings(result).into_iter().find(|f| f.requirement.as_deref() == Some(requirement));
@@ -274,16 +301,32 @@ fn cause(requirement: &str, result: &VectorResult) -> String {
     format!("{requirement} {method} {pointer}")
 }
 
-/// Shapes and codes of the answers, and which follows which.
+/// Shapes and codes of the answers, and which follows which; of a consumer also what it asks.
 fn shown(transcript: &Transcript) -> Vec<u64> {
     let mut before = 0;
     let mut out = Vec::new();
+    let mut note = |hasher: DefaultHasher| {
+        let one = hasher.finish();
+        out.push(one);
+        out.push(one ^ u64::rotate_left(before, 17));
+        before = one;
+    };
+    for request in &transcript.incoming {
+        let mut hasher = DefaultHasher::new();
+        request.verb.hash(&mut hasher);
+        request.params["method"].as_str().hash(&mut hasher);
+        request.params["extras"]["tool_name"]["string"].as_str().hash(&mut hasher);
+        note(hasher);
+    }
     for entry in &transcript.entries {
         let mut hasher = DefaultHasher::new();
         entry.params["method"].as_str().unwrap_or(&entry.verb).hash(&mut hasher);
         entry.params["extras"]["tool_name"]["string"].as_str().hash(&mut hasher);
         match &entry.answer {
             Answer::Result(result) => {
+                for key in ["outcome", "error_code", "reason"] {
+                    result[key].as_str().hash(&mut hasher);
+                }
                 let bundle = &result["bundle"];
                 for key in ["status", "error_code"] {
                     bundle[key]["string"].as_str().hash(&mut hasher);
@@ -302,10 +345,7 @@ fn shown(transcript: &Transcript) -> Vec<u64> {
             Answer::Broken { .. } => "broken".hash(&mut hasher),
             Answer::Unread => {}
         }
-        let one = hasher.finish();
-        out.push(one);
-        out.push(one ^ u64::rotate_left(before, 17));
-        before = one;
+        note(hasher);
     }
     out
 }

@@ -1,22 +1,31 @@
-//! `fuzz`: a campaign against a provider. The main type is [`campaign::Campaign`].
+//! `fuzz`: a campaign against a provider or a consumer. The main type is [`campaign::Campaign`].
 
+pub mod bench;
+pub mod bytes;
 pub mod campaign;
+pub mod case;
+pub mod differ;
 pub mod plan;
 pub mod probes;
+pub mod scenes;
 pub mod shrink;
+pub mod store;
 pub mod table;
 pub mod targets;
+mod targets_aw;
 
 use crate::builtin;
 use crate::exit::{Exit, Stop};
-use campaign::{Bench, Campaign, Finding};
+use bench::Bench;
+use campaign::{Campaign, Finding};
+use case::Material;
 use cetp_reports::text;
 use cetp_vectors::ledger::Role;
 use cetp_vectors::load::Catalogue;
+use cetp_vectors::protocol::Describe;
 use cetp_vectors::reader::Reader;
-use probes::Probes;
-use serde_json::{Value as Json, json};
-use std::path::{Path, PathBuf};
+use differ::Differ;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -27,13 +36,16 @@ pub struct FuzzArgs {
     /// What is attacked: builtin:NAME, stdio:COMMAND, or a target file
     #[arg(long, default_value = "builtin:provider")]
     target: String,
-    /// End after this time, such as 60s or 5m
+    /// The side that is attacked; needed only for a target that can be both
+    #[arg(long, value_name = "ROLE", value_parser = ["provider", "consumer"])]
+    role: Option<String>,
+    /// End after this time, such as 60s or 5m; with --faults the time for each fault
     #[arg(long, value_parser = duration, default_value = "60s", value_name = "TIME")]
     time: Duration,
     /// End after so many cases, however long they take
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
-    /// Decides the plans, UUIDs and schedules
+    /// Decides the cases
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Keeps here what showed something new, and what was found
@@ -45,12 +57,24 @@ pub struct FuzzArgs {
     /// Drop from the corpus what shows nothing new, and end
     #[arg(long, requires = "resume")]
     minimize_corpus: bool,
-    /// Attack the reference with each of its faults in turn, and write the table of what was found as Markdown
-    #[arg(long, value_name = "FILE", conflicts_with = "corpus")]
-    faults: Option<PathBuf>,
+    /// Also tell where this target answers otherwise: another program of the same kind
+    #[arg(long, value_name = "TARGET")]
+    against: Option<String>,
+    /// Leave out the vectors that a person wrote: only what is generated
+    #[arg(long)]
+    generated_only: bool,
+    /// For a target without the fixture: also call tools that have side effects. Those that always ask the user are never called
+    #[arg(long)]
+    allow_effects: bool,
+    /// Attack the reference with each of its faults in turn, and tell which are found
+    #[arg(long, conflicts_with_all = ["corpus", "against", "generated_only"])]
+    faults: bool,
     /// With --faults: only those whose name or requirement holds this text
     #[arg(long, requires = "faults", value_name = "TEXT")]
     only: Option<String>,
+    /// With --faults: write the table as Markdown
+    #[arg(long, requires = "faults", value_name = "FILE")]
+    markdown: Option<PathBuf>,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -59,8 +83,8 @@ fn duration(text: &str) -> Result<Duration, String> {
     match unit {
         "" | "s" => Ok(Duration::from_secs(number)),
         "ms" => Ok(Duration::from_millis(number)),
-        "m" => Ok(Duration::from_secs(number * 60)),
-        "h" => Ok(Duration::from_secs(number * 3600)),
+        "m" => Ok(Duration::from_secs(number.saturating_mul(60))),
+        "h" => Ok(Duration::from_secs(number.saturating_mul(3600))),
         _ => Err(format!("{unit:?} is no unit: ms, s, m, h")),
     }
 }
@@ -70,17 +94,17 @@ fn duration(text: &str) -> Result<Duration, String> {
 pub struct Until {
     /// At this time.
     pub time: Instant,
-    /// After so many cases.
+    /// After so many cases; then the time does not count.
     pub cases: Option<u64>,
     /// At the first finding about this requirement.
     pub requirement: Option<&'static str>,
 }
 
 impl Until {
-    fn over(&self, campaign: &Campaign<'_>) -> bool {
-        let cases = campaign.tally.cases;
+    fn over(&self, campaign: &Campaign<'_>, turns: u64) -> bool {
         match self.cases {
-            Some(most) => cases >= most,
+            // Cases that the target cannot take do not count, and must not keep a campaign for ever.
+            Some(most) => campaign.tally.cases >= most || turns >= most.saturating_mul(10),
             None => Instant::now() >= self.time,
         }
     }
@@ -89,19 +113,19 @@ impl Until {
 /// Carries a campaign on until it is over.
 ///
 /// # Errors
-/// A plan became no vector, which is a fault of this program.
+/// A case became no vector, which is a fault of this program.
 pub fn pursue(
     campaign: &mut Campaign<'_>,
     until: Until,
     interrupted: &AtomicBool,
-    told: &mut dyn FnMut(&Campaign<'_>, Option<&Finding>),
+    told: &mut dyn FnMut(&Campaign<'_>, &[Finding]),
 ) -> Result<(), String> {
-    while !until.over(campaign) && !interrupted.load(Ordering::Relaxed) {
-        let finding = campaign.turn()?;
-        told(campaign, finding.as_ref());
-        if let (Some(finding), Some(requirement)) = (&finding, until.requirement)
-            && finding.requirement == requirement
-        {
+    let mut turns = 0;
+    while !until.over(campaign, turns) && !interrupted.load(Ordering::Relaxed) {
+        turns += 1;
+        let findings = campaign.turn()?;
+        told(campaign, &findings);
+        if findings.iter().any(|finding| until.requirement == Some(finding.requirement.as_str())) {
             break;
         }
     }
@@ -111,58 +135,45 @@ pub fn pursue(
 /// Carries out `fuzz`.
 pub fn fuzz(args: &FuzzArgs) -> Result<Exit, Stop> {
     let own = |error: String| Stop { message: error, exit: Exit::OwnFault };
-    if let Some(file) = &args.faults {
-        return table::faults(file, args.only.as_deref(), args.time, args.cases, args.seed);
+    let asked = args.role.as_deref().and_then(Role::from_name);
+    if args.faults {
+        return table::faults(&table::Plan {
+            only: args.only.as_deref(),
+            role: asked,
+            time: args.time,
+            cases: args.cases,
+            seed: args.seed,
+            markdown: args.markdown.clone(),
+        });
     }
-    let target = builtin::opener(false).open(&args.target).map_err(|error| Stop::usage(error.to_string()))?;
+    let open = |name: &str| builtin::opener(false).open(name).map_err(|error| Stop::usage(error.to_string()));
+    let target = open(&args.target)?;
     let reader = Reader::new("cetp-v2").map_err(own)?;
-    let catalogue = Catalogue::embedded();
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, Exit::Interrupted as i32, Arc::clone(&interrupted))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&interrupted)))
-            .map_err(|error| own(error.to_string()))?;
+    let interrupted = interruptible()?;
+    let gone = |fault: cetp_runner::adapter::Fault| Stop::target(format!("{}: {fault}", args.target));
+    let bench = Bench::new(target.adapter.as_ref(), &reader, 0, &interrupted).map_err(gone)?;
+    let role = role_of(&bench.target, asked)?;
+    let material = material(args, role, &bench.target, &reader)?;
+    let mut campaign = Campaign::new(bench, &material, args.seed);
+    let other = args.against.as_deref().map(open).transpose()?;
+    if let Some(other) = &other {
+        let bench = Bench::new(other.adapter.as_ref(), &reader, 0, &interrupted).map_err(gone)?;
+        role_of(&bench.target, Some(role))?;
+        campaign.against(Differ::new(bench));
     }
-    let bench = Bench::new(target.adapter.as_ref(), &reader, args.seed, &interrupted)
-        .map_err(|fault| Stop::target(format!("{}: {fault}", args.target)))?;
-    if !bench.target.roles.contains(&Role::Provider) {
-        return Err(Stop::usage("a campaign attacks a provider, and the target is none"));
-    }
-    if bench.target.fixture != Some(1) {
-        return Err(Stop::usage(
-            "the target does not carry the fixture, whose tools a campaign calls; `vectors generate --from-target` makes vectors of its own tools",
-        ));
-    }
-    let dual = bench.target.versions.contains(&1);
-    let probes = Probes::new(&catalogue, dual, &bench.target.capabilities, true).map_err(own)?;
-    let mut campaign = Campaign::new(bench, &probes, args.seed);
     if let Some(folder) = args.corpus.as_ref().filter(|_| args.resume) {
-        for bytes in kept(&folder.join("plans"))? {
+        for bytes in store::kept(folder)? {
             campaign.play(&bytes).map_err(own)?;
         }
     }
     if args.minimize_corpus {
         let dropped = campaign.minimize().map_err(own)?;
-        anstream::println!("{dropped} plans dropped, {} kept", campaign.corpus.len());
+        anstream::println!("{dropped} cases dropped, {} kept", campaign.corpus.len());
     } else {
-        let begun = Instant::now();
-        let mut shown = begun;
-        let until = Until { time: begun + args.time, cases: args.cases, requirement: None };
-        pursue(&mut campaign, until, &interrupted, &mut |campaign, finding| {
-            if let Some(finding) = finding {
-                let words = format!("{}: {} ({} steps)", finding.requirement, finding.message, finding.steps);
-                anstream::println!("found {}", text::safe(&words));
-            }
-            if shown.elapsed() >= Duration::from_secs(5) {
-                shown = Instant::now();
-                progress(campaign, begun);
-            }
-        })
-        .map_err(own)?;
-        progress(&campaign, begun);
+        run(args, &mut campaign, &interrupted).map_err(own)?;
     }
     if let Some(folder) = &args.corpus {
-        keep(folder, &campaign, args.minimize_corpus)?;
+        store::keep(folder, &campaign, args.minimize_corpus)?;
     }
     if interrupted.load(Ordering::Relaxed) {
         return Ok(Exit::Interrupted);
@@ -170,55 +181,83 @@ pub fn fuzz(args: &FuzzArgs) -> Result<Exit, Stop> {
     Ok(if campaign.findings.is_empty() { Exit::Good } else { Exit::FallsShort })
 }
 
+/// Set when the user wants it to end; asked twice, it ends at once.
+fn interruptible() -> Result<Arc<AtomicBool>, Stop> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, Exit::Interrupted as i32, Arc::clone(&interrupted))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&interrupted)))
+            .map_err(|error| Stop { message: error.to_string(), exit: Exit::OwnFault })?;
+    }
+    Ok(interrupted)
+}
+
+fn role_of(target: &Describe, asked: Option<Role>) -> Result<Role, Stop> {
+    let has = |role: Role| target.roles.iter().any(|own| *own == role || *own == Role::Both);
+    match asked {
+        Some(role) if has(role) => Ok(role),
+        Some(role) => Err(Stop::usage(format!("the target is no {}", role.name()))),
+        None if has(Role::Provider) && has(Role::Consumer) => {
+            Err(Stop::usage("the target is a provider and a consumer: --role says which is attacked"))
+        }
+        None if has(Role::Provider) => Ok(Role::Provider),
+        None if has(Role::Consumer) => Ok(Role::Consumer),
+        None => Err(Stop::usage("the target is neither a provider nor a consumer of CETP v2")),
+    }
+}
+
+/// What cases are made of for a target: the suite's own vectors, or where it does not carry the fixture those of its tools.
+/// Tools that always ask the user are in none of them.
+fn material(args: &FuzzArgs, role: Role, target: &Describe, reader: &Reader) -> Result<Material, Stop> {
+    let own = |error: String| Stop { message: error, exit: Exit::OwnFault };
+    let catalogue = Catalogue::embedded();
+    if role == Role::Provider && target.fixture != Some(1) {
+        let (vectors, left_out, _) = crate::own_tools::vectors(&args.target, args.allow_effects)?;
+        for why in &left_out {
+            anstream::println!("left out: {}", text::safe(why));
+        }
+        let read = vectors.iter().map(|vector| Ok(reader.fitted(vector)?.0)).collect::<Result<Vec<_>, String>>();
+        return Ok(Material::of_own_tools(read.map_err(own)?));
+    }
+    Material::new(&catalogue, role, target, !args.generated_only).map_err(own)
+}
+
+fn run(args: &FuzzArgs, campaign: &mut Campaign<'_>, interrupted: &AtomicBool) -> Result<(), String> {
+    let begun = Instant::now();
+    let mut shown = begun;
+    let until = Until { time: begun + args.time, cases: args.cases, requirement: None };
+    pursue(campaign, until, interrupted, &mut |campaign, findings| {
+        for finding in findings {
+            let words = format!("{}: {} ({} steps)", finding.requirement, finding.message, finding.steps);
+            anstream::println!("found {}", text::safe(&words));
+        }
+        if shown.elapsed() >= Duration::from_secs(5) {
+            shown = Instant::now();
+            progress(campaign, begun);
+        }
+    })?;
+    progress(campaign, begun);
+    if let Some(why) = &campaign.tally.first_error {
+        anstream::println!("without a verdict, for example: {}", text::safe(why));
+    }
+    for line in campaign.differences() {
+        anstream::println!("differs {}", text::safe(&line));
+    }
+    Ok(())
+}
+
 fn progress(campaign: &Campaign<'_>, begun: Instant) {
     let seconds = begun.elapsed().as_secs_f64().max(0.001);
     let tally = &campaign.tally;
     anstream::println!(
-        "{:.0} s: {} cases ({:.0}/s), {} messages ({:.0}/s), corpus {}, findings {}, without a verdict {}",
-        seconds,
+        "{seconds:.0} s: {} cases ({:.0}/s), {} messages ({:.0}/s), corpus {}, findings {}, without a verdict {}, not for this target {}",
         tally.cases,
         tally.cases as f64 / seconds,
         tally.messages,
         tally.messages as f64 / seconds,
         campaign.corpus.len(),
         campaign.findings.len(),
-        tally.errors
+        tally.errors,
+        tally.not_run
     );
-}
-
-/// A file of one vector, as `run --vectors` reads it.
-pub fn file(vector: &Json) -> String {
-    let file = json!({ "format": "cetp-vectors/1", "suite": "cetp-v2", "vectors": [vector] });
-    serde_json::to_string_pretty(&file).unwrap_or_default() + "\n"
-}
-
-fn kept(folder: &Path) -> Result<Vec<Vec<u8>>, Stop> {
-    let failed = |error: std::io::Error| Stop::usage(format!("{}: {error}", folder.display()));
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        paths.push(entry.map_err(failed)?.path());
-    }
-    paths.sort();
-    paths.iter().map(|path| std::fs::read(path).map_err(failed)).collect()
-}
-
-fn keep(folder: &Path, campaign: &Campaign<'_>, alone: bool) -> Result<(), Stop> {
-    let plans = folder.join("plans");
-    let failed = |error: std::io::Error| Stop::usage(format!("{}: {error}", folder.display()));
-    if alone && plans.exists() {
-        std::fs::remove_dir_all(&plans).map_err(failed)?;
-    }
-    std::fs::create_dir_all(&plans).map_err(failed)?;
-    for bytes in &campaign.corpus {
-        let name = &cetp_vectors::expr::sha256_hex(bytes)[..16];
-        std::fs::write(plans.join(name), bytes).map_err(failed)?;
-    }
-    let found = folder.join("findings");
-    std::fs::create_dir_all(&found).map_err(failed)?;
-    for finding in campaign.findings.values() {
-        let digest = cetp_vectors::expr::sha256_hex(finding.vector["steps"].to_string().as_bytes());
-        let name = format!("{}-{}.json", finding.requirement, &digest[..10]);
-        std::fs::write(found.join(name), file(&finding.vector)).map_err(failed)?;
-    }
-    Ok(())
 }

@@ -1,9 +1,11 @@
-//! What a campaign does to a provider: a [`Plan`], which is read from bytes and becomes a vector.
+//! A walk through the model of the specification with requests between: a [`Plan`], which is read from bytes and becomes a
+//! vector.
 //!
-//! Bytes are what is mutated and kept: any bytes are a plan, and a change in one place changes the plan in one place. A plan
-//! is a walk through the model, in which the model says what is answered, with probes between: requests that differ in one
+//! Bytes are what is mutated and kept: any bytes are a plan, and a change in one place changes the plan in one place. It is
+//! a walk through the model, in which the model says what is answered, with probes between: requests that differ in one
 //! field from a right one, and looks at descriptors.
 
+use super::bytes::Bytes;
 use super::probes::Probes;
 use cetp_vectors::spec::Action;
 use cetp_vectors::spec::explore::{FOCUSES, Focus};
@@ -37,26 +39,9 @@ pub struct Plan {
 
 const VERSIONS: [Option<&[i32]>; 4] = [None, None, Some(&[2, 1]), Some(&[3, 2])];
 
-/// Bytes that are taken one after the other; none where they end.
-struct Bytes<'b>(std::slice::Iter<'b, u8>);
-
-impl Bytes<'_> {
-    fn next(&mut self) -> Option<u8> {
-        self.0.next().copied()
-    }
-
-    /// A number below a bound.
-    fn below(&mut self, bound: usize) -> Option<usize> {
-        let high = if bound > 256 { usize::from(self.next()?) } else { 0 };
-        let n = high * 256 + usize::from(self.next()?);
-        (bound > 0).then(|| n % bound)
-    }
-}
-
 impl Plan {
     /// The plan that some bytes are.
-    pub fn read(bytes: &[u8], probes: &Probes) -> Plan {
-        let mut bytes = Bytes(bytes.iter());
+    pub fn read(bytes: &mut Bytes<'_>, probes: &Probes) -> Plan {
         let mut plan = Plan::default();
         let mut script = Script::default();
         let Some(focus) = bytes.below(FOCUSES.len()).map(|n| &FOCUSES[n]) else { return plan };
@@ -69,7 +54,7 @@ impl Plan {
                 script.forget_sessions();
                 Item::Probe(probe, value.into())
             } else {
-                let Some(action) = action(focus, &script, &mut bytes) else { break };
+                let Some(action) = action(focus, &script, bytes) else { break };
                 script.act(action);
                 Item::Act(action)
             };
@@ -105,18 +90,23 @@ impl Plan {
 }
 
 /// An action that the model follows. First its kind is chosen and then one of the kind, as otherwise the kinds with many
-/// variants would take all the room.
+/// variants would take all the room. Where the model does not follow it the next one is taken, in a circle: to ask it about
+/// each would take more time than all the rest.
 fn action(focus: &Focus, script: &Script, bytes: &mut Bytes<'_>) -> Option<Action> {
     let mut kinds: BTreeMap<u8, Vec<Action>> = BTreeMap::new();
     for action in focus.actions(script.state()) {
-        if step(script.state(), action).is_some() {
-            kinds.entry(kind(&action)).or_default().push(action);
-        }
+        kinds.entry(kind(&action)).or_default().push(action);
     }
     let kinds: Vec<Vec<Action>> = kinds.into_values().collect();
-    let chosen = &kinds[bytes.below(kinds.len())?];
-    let n = bytes.below(chosen.len())?;
-    Some(match chosen[n] {
+    let (first, n) = (bytes.below(kinds.len())?, usize::from(bytes.next()?));
+    let circle = |len: usize, from: usize| (0..len).map(move |n| (from + n) % len);
+    let chosen = circle(kinds.len(), first).find_map(|place| {
+        let actions = &kinds[place];
+        // A byte that is the same for many leads to any of them.
+        let from = n * actions.len() / 256;
+        circle(actions.len(), from).map(|at| actions[at]).find(|action| step(script.state(), *action).is_some())
+    })?;
+    Some(match chosen {
         Action::Twins { slot, request, content, token, .. } => {
             Action::Twins { slot, request, content, token, schedule: bytes.next().unwrap_or(0) }
         }

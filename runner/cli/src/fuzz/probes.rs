@@ -22,6 +22,7 @@ struct Probe {
 }
 
 /// All probes that a target can take.
+#[derive(Default)]
 pub struct Probes(Vec<Probe>);
 
 /// Generators whose vectors are taken apart.
@@ -34,20 +35,21 @@ const READING: [&str; 5] = ["fixture_echo", "fixture_blob", "fixture_bad_output"
 const MOST_STEPS: usize = 5;
 
 impl Probes {
-    /// The probes for a target that is, or is not, one of both versions, and has these capabilities.
+    /// The probes for a target that is, or is not, one of both versions, and has these capabilities; with those that a
+    /// person wrote only if asked for.
     ///
     /// # Errors
     /// A generator fails.
-    pub fn new(catalogue: &Catalogue, dual: bool, capabilities: &[String], fixture: bool) -> Result<Probes, String> {
+    pub fn new(catalogue: &Catalogue, dual: bool, capabilities: &[String], written: bool) -> Result<Probes, String> {
         let mut out = Vec::new();
-        for generator in GENERATORS.iter().filter(|generator| fixture && SOURCES.contains(&generator.name)) {
+        for generator in GENERATORS.iter().filter(|generator| SOURCES.contains(&generator.name)) {
             for text in generator.files(generator.seed)?.values() {
                 let file: Json = serde_json::from_str(text).map_err(|error| error.to_string())?;
                 out.extend(file["vectors"].as_array().into_iter().flatten().filter_map(|v| probe(v, dual)));
             }
         }
-        let telling = catalogue.vectors.iter().filter(|vector| tells(vector, dual));
-        out.extend(telling.filter_map(|vector| probe(&serde_json::from_str(&vector.source).ok()?, dual)));
+        let telling = catalogue.vectors.iter().filter(|vector| written && tells(vector, dual));
+        out.extend(telling.filter_map(|vector| probe(&vector.source, dual)));
         out.retain(|probe| probe.capabilities.iter().all(|name| capabilities.iter().any(|has| has == name)));
         Ok(Probes(out))
     }

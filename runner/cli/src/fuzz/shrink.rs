@@ -1,94 +1,168 @@
-//! Making a plan that breaks a requirement small. The main function is [`shrink`].
+//! Making a case that breaks a requirement small. The main function is [`shrink`].
 //!
-//! First items of the plan go, in ever smaller pieces, as the model can say anew what is answered; then steps of the vector,
-//! and last values. What is left still breaks the requirement, each time that was tried.
+//! First parts of a walk go, in ever smaller pieces, as the model can say anew what is answered; then steps of the vector,
+//! expectations, replies and last values. What is left still breaks the requirement, each time that was tried, and is the
+//! vector that a file holds: it breaks it under `run` as well.
 
-use super::campaign::{Bench, broken};
-use super::plan::Plan;
-use super::probes::Probes;
+use super::bench::{Bench, broken};
+use super::case::{Case, Material};
+use cetp_runner::engine;
 use cetp_vectors::expr::sha256_hex;
-use cetp_vectors::spec::render::assembled;
 use serde_json::{Value as Json, json};
-use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 /// Trials of one shrinking.
-const MOST_TRIALS: usize = 400;
+const MOST_TRIALS: usize = 600;
+/// And the time that they may take: a target over a slow transport is not tried for ever.
+const MOST_TIME: Duration = Duration::from_secs(60);
 
-/// The smallest vector found that breaks the requirement.
-pub fn shrink(plan: &Plan, requirement: &str, probes: &Probes, bench: &mut Bench<'_>) -> Option<Json> {
-    let mut trials = 0;
-    let mut breaks = |vector: &Json, bench: &mut Bench<'_>| {
-        trials += 1;
-        trials <= MOST_TRIALS && bench.run(vector).is_ok_and(|result| broken(&result).as_deref() == Some(requirement))
-    };
-    let mut plan = plan.clone();
-    let mut size = plan.items.len().div_ceil(2);
+struct Trials<'t, 'b> {
+    bench: &'t mut Bench<'b>,
+    requirement: &'t str,
+    left: usize,
+    until: Instant,
+}
+
+impl Trials<'_, '_> {
+    fn breaks(&mut self, vector: &Json) -> bool {
+        if self.left == 0 || Instant::now() > self.until {
+            return false;
+        }
+        self.left -= 1;
+        self.bench
+            .run(vector)
+            .is_ok_and(|(vector, result)| broken(&vector, &result).iter().any(|id| id == self.requirement))
+    }
+}
+
+/// The smallest vector found that breaks the requirement, and what it says of it.
+pub fn shrink(case: &Case, requirement: &str, material: &Material, bench: &mut Bench<'_>) -> Option<(Json, String)> {
+    let mut trials = Trials { bench, requirement, left: MOST_TRIALS, until: Instant::now() + MOST_TIME };
+    let vector = fewer_parts(case, material, &mut trials)?;
+    // The id of a vector decides its UUIDs: a fault that rests on one may be lost with a new one.
+    let mut vector = first(&mut trials, [named(&vector, requirement), vector])?;
+    fewer_steps(&mut vector, &mut trials);
+    unrolled(&mut vector, &mut trials);
+    fewer_steps(&mut vector, &mut trials);
+    for list in lists(&vector) {
+        without_elements(&mut vector, &list, &mut trials);
+    }
+    let fitted = trials.bench.reader().fitted(&vector).ok()?.1;
+    // A small vector has the digest of what it became.
+    let vector = first(&mut trials, [named(&fitted, requirement), fitted.clone()]).unwrap_or(fitted);
+    let (_, result) = trials.bench.run(&vector).ok()?;
+    let message = engine::findings(&result)
+        .into_iter()
+        .find(|finding| finding.requirement.as_deref() == Some(requirement))
+        .map(|finding| finding.message.clone())
+        .or(result.reason)
+        .unwrap_or_default();
+    Some((vector, message))
+}
+
+fn first(trials: &mut Trials<'_, '_>, vectors: [Json; 2]) -> Option<Json> {
+    vectors.into_iter().find(|vector| trials.breaks(vector))
+}
+
+/// The vector of a case of which parts are left out.
+fn fewer_parts(case: &Case, material: &Material, trials: &mut Trials<'_, '_>) -> Option<Json> {
+    let mut vector = material.vector(case)?.json().clone();
+    let mut smaller: Option<Case> = None;
+    let mut size = case.len().div_ceil(2);
     while size > 0 {
         let mut at = 0;
-        while at < plan.items.len() {
-            let fewer = plan.without(at, size);
-            let smaller = fewer.vector(probes).filter(|_| !fewer.items.is_empty());
-            if smaller.is_some_and(|vector| breaks(&vector, bench)) {
-                plan = fewer;
-            } else {
-                at += size;
+        while at < smaller.as_ref().unwrap_or(case).len() {
+            let fewer = smaller.as_ref().unwrap_or(case).without(at, size);
+            let made = fewer.as_ref().and_then(|case| material.vector(case)).map(|made| made.json().clone());
+            match made {
+                Some(made) if trials.breaks(&made) => {
+                    smaller = fewer;
+                    vector = made;
+                }
+                _ => at += size,
             }
         }
         size /= 2;
     }
-    let vector = plan.vector(probes)?;
-    let capabilities: BTreeSet<&'static str> = ["async_operations", "cancellation", "large_results"]
-        .into_iter()
-        .filter(|name| vector["capabilities"].to_string().contains(name) || vector["level"] == *name)
-        .collect();
-    let flags: BTreeSet<&'static str> =
-        ["race", "restart"].into_iter().filter(|flag| vector["flags"].to_string().contains(flag)).collect();
-    let remade = |steps: &[Json]| {
-        let section = requirement.split('-').nth(1).unwrap_or("5");
-        let digest = &sha256_hex(json!(steps).to_string().as_bytes())[..10];
-        let id = format!("cetp2/provider/{section}/found-{digest}");
-        assembled(
-            &id,
-            &format!("Found by a campaign: {requirement} is broken"),
-            requirement,
-            steps,
-            &capabilities,
-            &flags,
-        )
-    };
-    // The ids of a vector decide its UUIDs: a fault that rests on one may be lost here, and then the plan's own is kept.
-    let mut steps = vector["steps"].as_array()?.clone();
-    if !breaks(&remade(&steps), bench) {
-        return Some(vector);
-    }
-    let mut at = steps.len();
-    while at > 0 {
-        at -= 1;
-        let mut fewer = steps.clone();
-        fewer.remove(at);
-        if !fewer.is_empty() && breaks(&remade(&fewer), bench) {
-            steps = fewer;
-        }
-    }
-    for at in 0..steps.len() {
-        let simpler = simpler(&steps[at]);
-        if let Some(simpler) = simpler {
-            let mut changed = steps.clone();
-            changed[at] = simpler;
-            if breaks(&remade(&changed), bench) {
-                steps = changed;
-            }
-        }
-    }
-    Some(remade(&steps))
+    Some(vector)
 }
 
-/// A repeat over one value as the one step that it is.
-fn simpler(step: &Json) -> Option<Json> {
-    let ([inner], [value]) = (step["repeat"].as_array()?.as_slice(), step["over"].as_array()?.as_slice()) else {
-        return None;
+/// With an id and a title of its own.
+fn named(vector: &Json, requirement: &str) -> Json {
+    let mut vector = vector.clone();
+    let section = requirement.split('-').nth(1).unwrap_or("5");
+    let what = json!([vector["steps"], vector["providers"]]).to_string();
+    let role = vector["role"].as_str().unwrap_or("provider").to_owned();
+    vector["id"] = json!(format!("cetp2/{role}/{section}/found-{}", &sha256_hex(what.as_bytes())[..10]));
+    vector["title"] = json!(format!("Found by a campaign: {requirement} is broken"));
+    if let Some(members) = vector.as_object_mut() {
+        members.remove("notes");
+    }
+    vector
+}
+
+/// Steps go from the end on, as what comes later needs what came before.
+fn fewer_steps(vector: &mut Json, trials: &mut Trials<'_, '_>) {
+    let mut size = vector["steps"].as_array().map_or(0, Vec::len) / 2;
+    while size > 0 {
+        let mut end = vector["steps"].as_array().map_or(0, Vec::len);
+        while end > 0 {
+            let begin = end.saturating_sub(size);
+            let mut fewer = vector.clone();
+            if let Some(steps) = fewer["steps"].as_array_mut() {
+                steps.drain(begin..end.min(steps.len()));
+            }
+            if trials.breaks(&fewer) {
+                *vector = fewer;
+            }
+            end = begin;
+        }
+        size /= 2;
+    }
+}
+
+/// A repeat as one round of its steps, where that is enough.
+fn unrolled(vector: &mut Json, trials: &mut Trials<'_, '_>) {
+    let mut at = 0;
+    while let Some(step) = vector["steps"].get(at).cloned() {
+        for rounds in simpler(&step) {
+            let mut changed = vector.clone();
+            if let Some(steps) = changed["steps"].as_array_mut() {
+                steps.splice(at..=at, rounds);
+            }
+            if trials.breaks(&changed) {
+                *vector = changed;
+                break;
+            }
+        }
+        at += 1;
+    }
+}
+
+/// What may take the place of a step that repeats: its steps once, for each value of what it goes over.
+fn simpler(step: &Json) -> Vec<Vec<Json>> {
+    let inner = match (&step["repeat"], &step["parallel"]) {
+        (Json::Array(steps), _) => steps.clone(),
+        (_, Json::Array(branches)) => branches.iter().flat_map(|b| b.as_array().cloned().unwrap_or_default()).collect(),
+        _ => return Vec::new(),
     };
-    Some(with_value(inner, value))
+    let once = |value: &Json| inner.iter().map(|step| with_value(step, value)).collect::<Vec<Json>>();
+    match &step["over"] {
+        Json::Array(values) => {
+            let mut out: Vec<Vec<Json>> = values.iter().map(once).collect();
+            // Several values may be needed: then half of them.
+            if values.len() > 2 {
+                let (one, other) = values.split_at(values.len() / 2);
+                for half in [one, other] {
+                    let mut step = step.clone();
+                    step["over"] = json!(half);
+                    out.push(vec![step]);
+                }
+            }
+            out
+        }
+        _ => vec![inner],
+    }
 }
 
 fn with_value(json: &Json, value: &Json) -> Json {
@@ -100,4 +174,53 @@ fn with_value(json: &Json, value: &Json) -> Json {
         }
         other => other.clone(),
     }
+}
+
+/// Lists of a vector whose elements may go: expectations and replies.
+fn lists(vector: &Json) -> Vec<String> {
+    let mut out = Vec::new();
+    for (name, provider) in vector["providers"].as_object().into_iter().flatten() {
+        if provider["replies"].is_array() {
+            out.push(format!("/providers/{}/replies", name.replace('~', "~0").replace('/', "~1")));
+        }
+    }
+    for (n, step) in vector["steps"].as_array().into_iter().flatten().enumerate() {
+        if step["expect"].is_array() {
+            out.push(format!("/steps/{n}/expect"));
+        }
+    }
+    out
+}
+
+fn without_elements(vector: &mut Json, list: &str, trials: &mut Trials<'_, '_>) {
+    let mut at = vector.pointer(list).and_then(Json::as_array).map_or(0, Vec::len);
+    while at > 0 {
+        at -= 1;
+        let mut fewer = vector.clone();
+        let Some(Json::Array(items)) = fewer.pointer_mut(list) else { return };
+        items.remove(at);
+        if items.is_empty()
+            && let Some((parent, name)) = list.rsplit_once('/')
+            && let Some(Json::Object(members)) = fewer.pointer_mut(parent)
+        {
+            members.remove(name);
+        }
+        if trials.breaks(&fewer) {
+            *vector = fewer;
+        }
+    }
+}
+
+/// How many steps a vector has, those of repeats and branches counted once.
+pub fn steps_of(vector: &Json) -> usize {
+    fn count(step: &Json) -> usize {
+        match (&step["repeat"], &step["parallel"]) {
+            (Json::Array(steps), _) => steps.iter().map(count).sum(),
+            (_, Json::Array(branches)) => {
+                branches.iter().flat_map(|b| b.as_array().into_iter().flatten()).map(count).sum()
+            }
+            _ => 1,
+        }
+    }
+    vector["steps"].as_array().map_or(0, |steps| steps.iter().map(count).sum())
 }

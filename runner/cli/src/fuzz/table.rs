@@ -1,28 +1,70 @@
 //! What campaigns find of the reference's faults: a row for each. The main function is [`faults`].
+//!
+//! Each fault is attacked twice at most: first with what is generated alone, which is the model, the generators' vectors and
+//! what chance makes of them; then, where that found nothing, also with the vectors that a person wrote.
 
-use super::campaign::{Bench, Campaign};
-use super::probes::Probes;
+use super::bench::Bench;
+use super::campaign::Campaign;
+use super::case::Material;
 use super::{Until, pursue};
 use crate::builtin;
 use crate::exit::{Exit, Stop};
+use crate::mutants::for_each;
 use cetp_reference::registry::{Info, Registry};
-use cetp_reference::switches::Fault;
+use cetp_reference::{consumer, switches};
 use cetp_runner::limits::Limits;
+use cetp_vectors::ledger::Role;
 use cetp_vectors::load::Catalogue;
 use cetp_vectors::reader::Reader;
+use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+/// How the table is made.
+pub struct Plan<'p> {
+    /// Only faults whose name or requirement has this text.
+    pub only: Option<&'p str>,
+    /// Only this side.
+    pub role: Option<Role>,
+    /// The time for each fault and each kind of material.
+    pub time: Duration,
+    /// The cases for each fault and each kind of material; then the time does not count.
+    pub cases: Option<u64>,
+    /// Decides the cases.
+    pub seed: u64,
+    /// Where the table goes.
+    pub markdown: Option<PathBuf>,
+}
+
+/// How a fault was found.
+#[derive(Clone, Copy)]
+struct Found {
+    /// After so many cases.
+    after: u64,
+    /// In so many steps.
+    steps: usize,
+    /// With written vectors.
+    written: bool,
+}
+
 /// What became of one fault.
 struct Row {
+    role: Role,
     info: Info,
-    /// Cases and steps of the smallest finding about its requirement.
-    found: Option<(u64, usize)>,
-    /// Other requirements that were found broken.
-    others: Vec<String>,
+    /// The finding about its requirement.
+    found: Option<Found>,
+    /// The first finding of another requirement, and which.
+    other: Option<(Found, String)>,
     cases: u64,
+    failed: Option<String>,
+}
+
+impl Row {
+    fn any(&self) -> Option<Found> {
+        self.found.or(self.other.as_ref().map(|(found, _)| *found))
+    }
 }
 
 /// A faulty provider may hang: it is not waited for as long as another's program.
@@ -31,97 +73,195 @@ fn limits() -> Limits {
 }
 
 /// Attacks the reference with each of its faults and writes the table.
-pub fn faults(file: &Path, only: Option<&str>, time: Duration, cases: Option<u64>, seed: u64) -> Result<Exit, Stop> {
+pub fn faults(plan: &Plan<'_>) -> Result<Exit, Stop> {
     let own = |error: String| Stop { message: error, exit: Exit::OwnFault };
-    let reader = Reader::new("cetp-v2").map_err(own)?;
     let catalogue = Catalogue::embedded();
-    let chosen = |info: &Info| only.is_none_or(|text| info.name.contains(text) || info.rests_on.contains(text));
-    let mut rows = Vec::new();
-    for (info, _) in <Fault as Registry>::ALL.iter().filter(|(info, _)| chosen(info)) {
-        let row = one(*info, &reader, &catalogue, time, cases, seed).map_err(own)?;
-        let word = match row.found {
-            Some((after, steps)) => format!("found after {after} cases, {steps} steps"),
-            None if row.others.is_empty() => format!("not found in {} cases", row.cases),
-            None => format!("found as {} in {} cases", row.others.join(", "), row.cases),
-        };
-        anstream::println!("{} ({}): {word}", row.info.name, row.info.rests_on);
-        rows.push(row);
-    }
-    if rows.is_empty() {
+    let infos = |role: Role| -> Vec<Info> {
+        match role {
+            Role::Consumer => <consumer::switches::Fault as Registry>::ALL.iter().map(|(info, _)| *info).collect(),
+            _ => <switches::Fault as Registry>::ALL.iter().map(|(info, _)| *info).collect(),
+        }
+    };
+    let chosen = |info: &Info| plan.only.is_none_or(|text| info.name.contains(text) || info.rests_on.contains(text));
+    let work: Vec<(Role, Info)> = [Role::Provider, Role::Consumer]
+        .into_iter()
+        .filter(|role| plan.role.is_none_or(|only| only == *role))
+        .flat_map(|role| infos(role).into_iter().map(move |info| (role, info)))
+        .filter(|(_, info)| chosen(info))
+        .collect();
+    if work.is_empty() {
         return Err(Stop::usage("no fault is selected"));
     }
-    let text = markdown(&rows, time, cases, seed);
-    std::fs::write(file, text).map_err(|error| Stop::usage(format!("{}: {error}", file.display())))?;
-    anstream::println!("{}", summary(&rows));
+    let prepared = Prepared::new(&catalogue).map_err(own)?;
+    let mut rows = Vec::new();
+    for_each(
+        &work,
+        |(role, info)| prepared.row(*role, *info, plan),
+        |row: Row| {
+            tell(&row);
+            rows.push(row);
+        },
+    );
+    if let Some(row) = rows.iter().find(|row| row.failed.is_some()) {
+        return Err(own(format!("{}: {}", row.info.name, row.failed.as_deref().unwrap_or_default())));
+    }
+    rows.sort_by_key(|row| (row.role, row.info.rests_on, row.info.name));
+    if let Some(file) = &plan.markdown {
+        let text = markdown(&rows, plan);
+        std::fs::write(file, text).map_err(|error| Stop::usage(format!("{}: {error}", file.display())))?;
+    }
+    for line in summary(&rows) {
+        anstream::println!("{line}");
+    }
     Ok(Exit::Good)
 }
 
-fn one(
-    info: Info,
-    reader: &Reader,
-    catalogue: &Catalogue,
-    time: Duration,
-    cases: Option<u64>,
-    seed: u64,
-) -> Result<Row, String> {
-    let interrupted = AtomicBool::new(false);
-    let mut row = Row { info, found: None, others: Vec::new(), cases: 0 };
-    // A fault of providers of version 2 alone shows there only.
-    for (name, dual) in [("provider", true), ("provider-v2-only", false)] {
-        let adapter = builtin::reference(name, &[info.name], limits(), Path::new(""))?;
-        let bench = Bench::new(adapter.as_ref(), reader, seed, &interrupted).map_err(|fault| fault.to_string())?;
-        let probes = Probes::new(catalogue, dual, &bench.target.capabilities, true)?;
-        let mut campaign = Campaign::new(bench, &probes, seed);
-        let until =
-            Until { time: Instant::now() + time / 2, cases: cases.map(|n| n / 2), requirement: Some(info.rests_on) };
+fn tell(row: &Row) {
+    let by = |found: &Found| {
+        let what = if found.written { ", with written vectors" } else { "" };
+        format!("after {} cases, {} steps{what}", found.after, found.steps)
+    };
+    let word = match (&row.found, &row.other) {
+        (Some(found), _) => format!("found {}", by(found)),
+        (None, Some((found, id))) => format!("found as {id} {}", by(found)),
+        (None, None) => format!("NOT FOUND in {} cases", row.cases),
+    };
+    anstream::println!("{} {} ({}): {word}", row.role.name(), row.info.name, row.info.rests_on);
+}
+
+/// What is the same for every fault.
+struct Prepared {
+    /// By the name of the target, and whether written vectors are in it.
+    material: BTreeMap<(&'static str, bool), Material>,
+}
+
+/// The targets of a side. A fault of providers of version 2 alone shows there only.
+fn targets(role: Role) -> &'static [&'static str] {
+    match role {
+        Role::Consumer => &["consumer"],
+        _ => &["provider", "provider-v2-only"],
+    }
+}
+
+impl Prepared {
+    fn new(catalogue: &Catalogue) -> Result<Prepared, String> {
+        let reader = Reader::new("cetp-v2")?;
+        let interrupted = AtomicBool::new(false);
+        let mut material = BTreeMap::new();
+        for role in [Role::Provider, Role::Consumer] {
+            for name in targets(role) {
+                let adapter = builtin::reference(name, &[], limits(), Path::new(""))?;
+                let bench = Bench::new(adapter.as_ref(), &reader, 0, &interrupted).map_err(|e| e.to_string())?;
+                for written in [false, true] {
+                    material.insert((*name, written), Material::new(catalogue, role, &bench.target, written)?);
+                }
+            }
+        }
+        Ok(Prepared { material })
+    }
+
+    fn row(&self, role: Role, info: Info, plan: &Plan<'_>) -> Row {
+        let mut row = Row { role, info, found: None, other: None, cases: 0, failed: None };
+        for written in [false, true] {
+            for name in targets(role) {
+                if row.any().is_none()
+                    && let Err(why) = self.attack(&mut row, name, written, plan)
+                {
+                    row.failed = Some(why);
+                }
+            }
+        }
+        row
+    }
+
+    fn attack(&self, row: &mut Row, name: &'static str, written: bool, plan: &Plan<'_>) -> Result<(), String> {
+        let reader = Reader::new("cetp-v2")?;
+        let interrupted = AtomicBool::new(false);
+        let adapter = builtin::reference(name, &[row.info.name], limits(), Path::new(""))?;
+        let bench = Bench::new(adapter.as_ref(), &reader, 0, &interrupted).map_err(|fault| fault.to_string())?;
+        let material = self.material.get(&(name, written)).ok_or("no material")?;
+        let mut campaign = Campaign::new(bench, material, plan.seed);
+        // The second target of a side is there for a few faults only, and takes its share of the effort.
+        let share = if name == targets(row.role)[0] { 1 } else { 4 };
+        let until = Until {
+            time: Instant::now() + plan.time / share,
+            cases: plan.cases.map(|n| n / u64::from(share)),
+            requirement: Some(row.info.rests_on),
+        };
         pursue(&mut campaign, until, &interrupted, &mut |_, _| ())?;
         let before = row.cases;
         row.cases += campaign.tally.cases;
-        for finding in campaign.findings.values() {
-            if finding.requirement == info.rests_on {
-                let steps = row.found.map_or(finding.steps, |(_, steps)| steps.min(finding.steps));
-                row.found = Some((before + finding.after, steps));
-            } else if !row.others.contains(&finding.requirement) {
-                row.others.push(finding.requirement.clone());
+        let mut findings: Vec<_> = campaign.findings.values().collect();
+        findings.sort_by_key(|finding| finding.after);
+        for finding in findings {
+            let found = Found { after: before + finding.after, steps: finding.steps, written };
+            if finding.requirement == row.info.rests_on {
+                row.found.get_or_insert(found);
+            } else if row.other.is_none() {
+                row.other = Some((found, finding.requirement.clone()));
             }
         }
-        if row.found.is_some() {
-            break;
-        }
+        Ok(())
     }
-    Ok(row)
 }
 
-fn summary(rows: &[Row]) -> String {
-    let rightly = rows.iter().filter(|row| row.found.is_some()).count();
-    let at_all = rows.iter().filter(|row| row.found.is_some() || !row.others.is_empty()).count();
-    let mut steps: Vec<usize> = rows.iter().filter_map(|row| row.found.map(|(_, steps)| steps)).collect();
-    steps.sort_unstable();
-    let median = steps.get(steps.len() / 2).copied().unwrap_or(0);
-    let of = |n: usize| 100.0 * n as f64 / rows.len() as f64;
-    format!(
-        "{} faults; {rightly} found by their requirement ({:.1} %), {at_all} by any ({:.1} %); the median of the minimal vectors has {median} steps.",
-        rows.len(),
-        of(rightly),
-        of(at_all)
-    )
+fn summary(rows: &[Row]) -> Vec<String> {
+    let mut out = Vec::new();
+    for role in [Role::Provider, Role::Consumer] {
+        let rows: Vec<&Row> = rows.iter().filter(|row| row.role == role).collect();
+        if rows.is_empty() {
+            continue;
+        }
+        let of = |n: usize| format!("{n} ({:.1} %)", 100.0 * n as f64 / rows.len() as f64);
+        let own = |row: &&&Row| row.any().is_some_and(|found| !found.written);
+        let mut steps: Vec<usize> = rows.iter().filter_map(|row| row.any()).map(|found| found.steps).collect();
+        steps.sort_unstable();
+        let median = steps.get(steps.len() / 2).copied().unwrap_or(0);
+        out.push(format!(
+            "{}: {} faults; found {}, by generated material alone {}, by the requirement that the fault is about {}; the median of the minimal vectors has {median} steps.",
+            role.name(),
+            rows.len(),
+            of(rows.iter().filter(|row| row.any().is_some()).count()),
+            of(rows.iter().filter(own).count()),
+            of(rows.iter().filter(|row| row.found.is_some()).count()),
+        ));
+    }
+    out
 }
 
-fn markdown(rows: &[Row], time: Duration, cases: Option<u64>, seed: u64) -> String {
-    let effort = match cases {
-        Some(cases) => format!("{cases} cases"),
-        None => format!("{} s", time.as_secs_f64()),
+fn markdown(rows: &[Row], plan: &Plan<'_>) -> String {
+    let effort = match plan.cases {
+        Some(cases) => format!("--cases {cases}"),
+        None => format!("--time {}s", plan.time.as_secs()),
     };
     let mut out = format!(
-        "# What campaigns find\n\nMade by `cetp-conformance fuzz --faults FILE`, with {effort} for each fault and the seed {seed}.\n\n{}\n\n| fault | requirement | found after cases | steps | others broken |\n|---|---|---|---|---|\n",
-        summary(rows)
+        "# What campaigns find\n\nThe reference with each of its faults, attacked by `cetp-conformance fuzz --faults {effort} --seed {} --markdown FILE`,\nwhich made this file. Each fault is attacked with generated material first, and where that does not find it also with the\nvectors that a person wrote (column *by*). A finding is named by the requirement that it breaks; where that is another than the\none that the fault is about, the column *as* says which. [What campaigns are](fuzzing.md)\n\n",
+        plan.seed
+    );
+    for line in summary(rows) {
+        let _ = writeln!(out, "- {line}");
+    }
+    out.push_str(
+        "\n| side | fault | requirement | found | as | by | cases | steps |\n|---|---|---|---|---|---|---|---|\n",
     );
     for row in rows {
-        let (after, steps) = row
-            .found
-            .map_or(("–".to_owned(), "–".to_owned()), |(after, steps)| (after.to_string(), steps.to_string()));
-        let others = row.others.join(", ");
-        let _ = writeln!(out, "| {} | {} | {after} | {steps} | {others} |", row.info.name, row.info.rests_on);
+        let info = &row.info;
+        let (word, found_as) = match (&row.found, &row.other) {
+            (Some(_), _) => ("yes", String::new()),
+            (None, Some((_, id))) => ("yes", id.clone()),
+            (None, None) => ("**no**", String::new()),
+        };
+        let (by, cases, steps) = row.any().map_or((String::new(), row.cases.to_string(), String::new()), |found| {
+            let by = if found.written { "written" } else { "generated" };
+            (by.to_owned(), found.after.to_string(), found.steps.to_string())
+        });
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {word} | {found_as} | {by} | {cases} | {steps} |",
+            row.role.name(),
+            info.name,
+            info.rests_on
+        );
     }
     out
 }

@@ -1,14 +1,17 @@
 //! What the fuzzers call with arbitrary bytes: each function is a target of `fuzz/`, and panics where something is wrong.
 //! [`TARGETS`] names them all, so that inputs can be played without a fuzzer.
 
-use super::campaign::{Bench, Campaign};
-use super::probes::Probes;
+use super::bench::{Bench, broken};
+use super::campaign::Campaign;
+use super::case::Material;
+pub use super::targets_aw::{aw_admission, aw_request, aw_response};
 use crate::builtin;
 use crate::run::SUITE_VERSION;
 use cetp_runner::limits::Limits;
 use cetp_vectors::bundle::Bundle;
 use cetp_vectors::json::{self, parse};
 use cetp_vectors::judge::{Outcome, judge};
+use cetp_vectors::ledger::Role;
 use cetp_vectors::load::Catalogue;
 use cetp_vectors::parcel::{Api, bundle_size};
 use cetp_vectors::protocol::{Describe, check_result};
@@ -31,6 +34,10 @@ pub const TARGETS: &[Target] = &[
     ("report", report),
     ("provider", provider),
     ("consumer", consumer),
+    ("consumer_case", consumer_case),
+    ("aw_request", aw_request),
+    ("aw_response", aw_response),
+    ("aw_admission", aw_admission),
 ];
 
 static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(Catalogue::embedded);
@@ -119,20 +126,30 @@ pub fn report(data: &[u8]) {
     }
 }
 
-/// Plays a plan against the reference: the model and the reference agree.
+/// Plays a case against the reference: it keeps every rule, and agrees with the model.
 pub fn provider(data: &[u8]) {
+    conforms("provider", Role::Provider, data);
+}
+
+/// The same for a consumer, with providers that answer anything.
+pub fn consumer_case(data: &[u8]) {
+    conforms("consumer", Role::Consumer, data);
+}
+
+fn conforms(name: &'static str, role: Role, data: &[u8]) {
     static QUIET: AtomicBool = AtomicBool::new(false);
-    let adapter = builtin::reference("provider", &[], Limits::default(), Path::new("")).expect("there is one");
+    static PROVIDER: OnceLock<Material> = OnceLock::new();
+    static CONSUMER: OnceLock<Material> = OnceLock::new();
+    let adapter = builtin::reference(name, &[], Limits::default(), Path::new("")).expect("there is one");
     let bench = Bench::new(adapter.as_ref(), &READER, 0, &QUIET).expect("it starts");
-    static PROBES: OnceLock<Probes> = OnceLock::new();
-    let made = || Probes::new(&CATALOGUE, true, &bench.target.capabilities, true).expect("the catalogue is well");
-    let probes = PROBES.get_or_init(made);
-    let mut campaign = Campaign::new(bench, probes, 0);
-    campaign.play(data).expect("a plan is a vector");
+    let made = || Material::new(&CATALOGUE, role, &bench.target, true).expect("the catalogue is well");
+    let material = if role == Role::Consumer { &CONSUMER } else { &PROVIDER }.get_or_init(made);
+    let mut campaign = Campaign::new(bench, material, 0);
+    campaign.play(data).expect("a case is a vector");
     let told: Vec<String> =
         campaign.findings.values().map(|finding| format!("{}\n{}", finding.message, finding.vector)).collect();
     assert!(told.is_empty(), "{}", told.join("\n"));
-    assert_eq!(campaign.tally.errors, 0, "a plan ended without a verdict");
+    assert_eq!(campaign.tally.first_error, None, "a case ended without a verdict");
 }
 
 /// Answers the reference's consumer with what the bytes are: it neither dies nor hangs nor breaks a rule of every request.
@@ -140,9 +157,10 @@ pub fn consumer(data: &[u8]) {
     static QUIET: AtomicBool = AtomicBool::new(false);
     let adapter = builtin::reference("consumer", &[], Limits::default(), Path::new("")).expect("there is one");
     let mut bench = Bench::new(adapter.as_ref(), &READER, 0, &QUIET).expect("it starts");
-    let vector = answers(data);
-    let result = bench.run(&vector).expect("it is a vector");
-    assert!(!matches!(result.outcome, Outcome::Fail | Outcome::Error), "{:?}\n{vector}", result.reason);
+    let json = answers(data);
+    let (vector, result) = bench.run(&json).expect("it is a vector");
+    let told = (broken(&vector, &result), &result.reason);
+    assert!(!matches!(result.outcome, Outcome::Fail | Outcome::Error), "{told:?}\n{json}");
 }
 
 /// A vector in which a provider answers with pieces of the bytes: one for each line, `METHOD POINTER JSON`, which changes the

@@ -12,6 +12,9 @@ import org.cetp.driver.device.PeerLink;
 final class DeviceBinding implements ScriptedBinding {
     private static final String SERVICE = "org.cetp.scripted.ScriptedService";
 
+    /** How long a process may take to come up; see {@link ScriptedLink}. */
+    private static final long PATIENCE_MS = 4_000;
+
     private final Context context;
     private final String packageName;
     private final UnstableClientPort port;
@@ -29,7 +32,8 @@ final class DeviceBinding implements ScriptedBinding {
 
     @Override
     public Rpc connect(Rpc.Handler handler) throws IOException {
-        return PeerLink.connect(context, new ComponentName(packageName, SERVICE), context.getPackageName(), handler);
+        ComponentName service = new ComponentName(packageName, SERVICE);
+        return PeerLink.connect(context, service, context.getPackageName(), handler, PATIENCE_MS);
     }
 
     @Override

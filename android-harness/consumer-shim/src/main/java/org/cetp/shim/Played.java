@@ -9,7 +9,7 @@ import org.cetp.json.Json;
 /** One call of a consumer over the Binder, from both of its ends: what the host answers, and what comes back. */
 final class Played {
     /** How long the harness's own parts may take. What the host takes is its own affair. */
-    private static final long PATIENCE_MS = 10_000;
+    private static final long PATIENCE_MS = 6_000;
 
     /** How the provider is to behave. */
     enum How {

@@ -12,8 +12,11 @@ import org.cetp.driver.RpcException;
 final class ScriptedLink implements Rpc.Handler {
     private static final String TAG = "CetpDriver";
 
-    /** How long a process may take to end, and how long the next one may take to come up. */
-    private static final long PATIENCE_MS = 20_000;
+    /**
+     * How long a process may take to end, and then the next one to be looked for. With {@link DeviceBinding} and {@link Played}
+     * it stays below the 20 s that the runner waits for a consumer: what is late here must not look like its doing.
+     */
+    private static final long PATIENCE_MS = 4_000;
 
     private static final long PAUSE_MS = 50;
 

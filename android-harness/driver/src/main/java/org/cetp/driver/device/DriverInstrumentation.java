@@ -23,6 +23,9 @@ import org.cetp.driver.Rpc;
 public class DriverInstrumentation extends SocketInstrumentation {
     private static final String NO_AUTOMATION = "none";
 
+    /** How long another driver's app may take to come up. */
+    private static final long PATIENCE_MS = 10_000;
+
     @Override
     protected String what() {
         return "the driver";
@@ -66,7 +69,7 @@ public class DriverInstrumentation extends SocketInstrumentation {
                     }
                 };
         ComponentName serviceOfB = new ComponentName(packageOfB, DriverService.class.getName());
-        Rpc toB = PeerLink.connect(getTargetContext(), serviceOfB, target, asksNothing);
+        Rpc toB = PeerLink.connect(getTargetContext(), serviceOfB, target, asksNothing, PATIENCE_MS);
         if (toB != null) {
             device.others.put("b", toB);
         }

@@ -17,16 +17,14 @@ import org.cetp.driver.Rpc;
 
 /**
  * The way from one app of the harness to another: from the front driver to another caller's, and from a consumer to a
- * scripted provider. The Binder hands over one end of a socket pair and is then
- * out of the way: replies that fill a transaction on their way from the provider need not fit into another one.
+ * scripted provider. The Binder hands over one end of a socket pair and is then out of the way: replies that fill a
+ * transaction on their way from the provider need not fit into another one.
  */
 public final class PeerLink {
     /** The one transaction: a text in, a descriptor out. */
     static final int OPEN = IBinder.FIRST_CALL_TRANSACTION;
 
     static final String DESCRIPTOR = "org.cetp.driver.PeerLink";
-
-    private static final long PATIENCE_SECONDS = 10;
 
     private PeerLink() {}
 
@@ -35,8 +33,10 @@ public final class PeerLink {
      *
      * @param argument what the session is about
      * @param handler answers what the other side asks
+     * @param millis how long the app may take to come up
      */
-    public static Rpc connect(final Context context, ComponentName service, String argument, Rpc.Handler handler)
+    public static Rpc connect(
+            final Context context, ComponentName service, String argument, Rpc.Handler handler, long millis)
             throws IOException {
         String packageName = service.getPackageName();
         final CountDownLatch connected = new CountDownLatch(1);
@@ -65,7 +65,7 @@ public final class PeerLink {
         }
         boolean linked = false;
         try {
-            if (!connected.await(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+            if (!connected.await(millis, TimeUnit.MILLISECONDS)) {
                 throw new IOException(packageName + " does not come up");
             }
             Runnable over =

@@ -1,0 +1,108 @@
+//! Campaigns as a user runs them: silent against what conforms, and against what does not a vector that `run` repeats.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+}
+
+/// The exit code and what was printed.
+fn cetp(words: &[&str]) -> (i32, String) {
+    let out = Command::new(env!("CARGO_BIN_EXE_cetp-conformance")).args(words).current_dir(root()).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (out.status.code().unwrap_or(-1), text(&out.stdout) + &text(&out.stderr))
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut out: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    out.sort();
+    out
+}
+
+fn found_in(output: &str) -> usize {
+    output.lines().filter(|line| line.starts_with("found ")).count()
+}
+
+#[test]
+fn a_conforming_target_has_no_findings() {
+    // Leeways together are as far from the reference's own ways as the text allows.
+    let targets = [
+        "builtin:provider",
+        "builtin:provider-v2-only",
+        "builtin:provider-core",
+        "builtin:provider+strict_version_list+short_sessions+token_burned_by_misuse+rate_limited+restart_ends_questions",
+        "builtin:provider+small_results_as_file+more_keys_in_replies+null_members+tools_in_any_order+other_limits",
+        "builtin:consumer",
+        "builtin:consumer-core",
+    ];
+    for target in targets {
+        let (exit, output) = cetp(&["fuzz", "--target", target, "--cases", "150", "--seed", "3"]);
+        assert_eq!((exit, found_in(&output)), (0, 0), "{target}\n{output}");
+        assert!(output.contains("150 cases"), "{output}");
+    }
+}
+
+#[test]
+fn a_finding_is_a_small_vector_that_run_repeats() {
+    let faults = [("provider", "not_deduplicated", "CETP2-6-01"), ("consumer", "digest_unchecked", "CETP2-4.5-08")];
+    for (side, fault, requirement) in faults {
+        let folder = tempfile::tempdir().unwrap();
+        let corpus = folder.path().to_str().unwrap();
+        let target = format!("builtin:{side}+{fault}");
+        let (exit, output) =
+            cetp(&["fuzz", "--target", &target, "--cases", "400", "--generated-only", "--corpus", corpus]);
+        assert_eq!(exit, 1, "{output}");
+        let found = files(&folder.path().join("findings"));
+        assert!(!found.is_empty());
+        let about = |file: &&PathBuf| file.file_name().unwrap().to_str().unwrap().starts_with(requirement);
+        let file = found.iter().find(about).unwrap_or_else(|| panic!("{requirement} is not in {found:?}"));
+        let (exit, output) = cetp(&["run", "--vectors", file.to_str().unwrap(), "--target", &target]);
+        assert_eq!(exit, 1, "{output}");
+        assert!(output.contains(requirement), "{output}");
+        // It is the fault that it shows, and not a whim of the vector.
+        let (exit, output) =
+            cetp(&["run", "--vectors", file.to_str().unwrap(), "--target", &format!("builtin:{side}")]);
+        assert_eq!(exit, 0, "{output}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_campaign_and_another_one_another() {
+    let campaign = |seed: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let corpus = folder.path().to_str().unwrap().to_owned();
+        let (exit, output) =
+            cetp(&["fuzz", "--target", "builtin:provider", "--cases", "120", "--seed", seed, "--corpus", &corpus]);
+        assert_eq!(exit, 0, "{output}");
+        let names = |file: PathBuf| file.file_name().unwrap().to_owned();
+        (files(&folder.path().join("cases")).into_iter().map(names).collect::<Vec<_>>(), folder)
+    };
+    let (first, folder) = campaign("5");
+    assert!(!first.is_empty());
+    assert_eq!(first, campaign("5").0);
+    assert_ne!(first, campaign("6").0);
+
+    // What was kept is where it goes on, and what shows nothing new goes.
+    let corpus = folder.path().to_str().unwrap();
+    let again = ["fuzz", "--target", "builtin:provider", "--corpus", corpus, "--resume"];
+    let (exit, output) = cetp(&[&again[..], &["--cases", "1"]].concat());
+    assert_eq!(exit, 0, "{output}");
+    let (exit, output) = cetp(&[&again[..], &["--minimize-corpus"]].concat());
+    assert_eq!(exit, 0, "{output}");
+    let kept = files(&folder.path().join("cases")).len();
+    assert!(output.contains(&format!("{kept} kept")) && kept > 0 && kept <= first.len(), "{kept}: {output}");
+}
+
+#[test]
+fn another_target_of_the_same_kind_is_compared() {
+    let against = |other: &str| {
+        let words = ["fuzz", "--target", "builtin:provider", "--against", other, "--cases", "60"];
+        let (exit, output) = cetp(&words);
+        assert_eq!(exit, 0, "a difference is no finding: {output}");
+        output.lines().filter(|line| line.starts_with("differs ")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(against("builtin:provider"), Vec::<String>::new());
+    let differences = against("builtin:provider+small_results_as_file");
+    assert!(differences.iter().any(|line| line.contains("execute_tool")), "{differences:?}");
+}
