@@ -51,7 +51,7 @@ fn a_finding_is_a_small_vector_that_run_repeats() {
         let corpus = folder.path().to_str().unwrap();
         let target = format!("builtin:{side}+{fault}");
         let (exit, output) =
-            cetp(&["fuzz", "--target", &target, "--cases", "400", "--generated-only", "--corpus", corpus]);
+            cetp(&["fuzz", "--target", &target, "--cases", "130", "--generated-only", "--corpus", corpus]);
         assert_eq!(exit, 1, "{output}");
         let found = files(&folder.path().join("findings"));
         assert!(!found.is_empty());
