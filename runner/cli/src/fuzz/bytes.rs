@@ -10,14 +10,14 @@ impl<'b> Bytes<'b> {
     }
 
     /// The next one.
-    pub fn next(&mut self) -> Option<u8> {
+    pub fn byte(&mut self) -> Option<u8> {
         self.0.next().copied()
     }
 
     /// A number below a bound.
     pub fn below(&mut self, bound: usize) -> Option<usize> {
-        let high = if bound > 256 { usize::from(self.next()?) } else { 0 };
-        let n = high * 256 + usize::from(self.next()?);
+        let high = if bound > 256 { usize::from(self.byte()?) } else { 0 };
+        let n = high * 256 + usize::from(self.byte()?);
         (bound > 0).then(|| n % bound)
     }
 }

@@ -23,7 +23,7 @@ impl Dice {
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn roll(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -32,11 +32,11 @@ impl Dice {
 
     /// A number below a bound, which is not 0.
     pub fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % bound.max(1) as u64).unwrap_or(0)
+        usize::try_from(self.roll() % bound.max(1) as u64).unwrap_or(0)
     }
 
     fn bytes(&mut self, count: usize) -> Vec<u8> {
-        (0..count).map(|_| self.next().to_le_bytes()[2]).collect()
+        (0..count).map(|_| self.roll().to_le_bytes()[2]).collect()
     }
 
     fn shuffle<T>(&mut self, items: &mut [T]) {

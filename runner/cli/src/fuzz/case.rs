@@ -82,9 +82,9 @@ impl Material {
     /// The case that some bytes are.
     pub fn read(&self, bytes: &[u8]) -> Option<Case> {
         let mut bytes = Bytes::new(bytes);
-        match bytes.next()? {
+        match bytes.byte()? {
             ..WALKS if !self.probes.is_empty() => {
-                Some(Case::Walk(Plan::read(&mut bytes, &self.probes))).filter(|case| case.len() > 0)
+                Some(Case::Walk(Plan::read(&mut bytes, &self.probes))).filter(|case| case.parts() > 0)
             }
             WALKS..SCENES => bytes.below(self.scenes.len()).map(Case::Scene),
             _ => self.scenes.changed(&mut bytes).map(|vector| Case::Changed(Box::new(vector))),
@@ -113,7 +113,7 @@ impl Made<'_> {
 
 impl Case {
     /// How many parts it has that can be left out before it becomes a vector.
-    pub fn len(&self) -> usize {
+    pub fn parts(&self) -> usize {
         match self {
             Case::Walk(plan) => plan.items.len(),
             Case::Scene(_) | Case::Changed(_) => 0,
@@ -123,7 +123,7 @@ impl Case {
     /// Without some of its parts; nothing where nothing is left.
     pub fn without(&self, from: usize, count: usize) -> Option<Case> {
         match self {
-            Case::Walk(plan) => Some(Case::Walk(plan.without(from, count))).filter(|case| case.len() > 0),
+            Case::Walk(plan) => Some(Case::Walk(plan.without(from, count))).filter(|case| case.parts() > 0),
             Case::Scene(_) | Case::Changed(_) => None,
         }
     }

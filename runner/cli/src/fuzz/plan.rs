@@ -47,10 +47,10 @@ impl Plan {
         let Some(focus) = bytes.below(FOCUSES.len()).map(|n| &FOCUSES[n]) else { return plan };
         plan.versions = bytes.below(VERSIONS.len()).unwrap_or(0);
         while plan.items.len() < MOST_ITEMS {
-            let Some(kind) = bytes.next() else { break };
+            let Some(kind) = bytes.byte() else { break };
             let item = if kind < PROBES && !probes.is_empty() {
                 let Some(probe) = bytes.below(probes.len()) else { break };
-                let Some(value) = bytes.next() else { break };
+                let Some(value) = bytes.byte() else { break };
                 script.forget_sessions();
                 Item::Probe(probe, value.into())
             } else {
@@ -98,7 +98,7 @@ fn action(focus: &Focus, script: &Script, bytes: &mut Bytes<'_>) -> Option<Actio
         kinds.entry(kind(&action)).or_default().push(action);
     }
     let kinds: Vec<Vec<Action>> = kinds.into_values().collect();
-    let (first, n) = (bytes.below(kinds.len())?, usize::from(bytes.next()?));
+    let (first, n) = (bytes.below(kinds.len())?, usize::from(bytes.byte()?));
     let circle = |len: usize, from: usize| (0..len).map(move |n| (from + n) % len);
     let chosen = circle(kinds.len(), first).find_map(|place| {
         let actions = &kinds[place];
@@ -108,9 +108,9 @@ fn action(focus: &Focus, script: &Script, bytes: &mut Bytes<'_>) -> Option<Actio
     })?;
     Some(match chosen {
         Action::Twins { slot, request, content, token, .. } => {
-            Action::Twins { slot, request, content, token, schedule: bytes.next().unwrap_or(0) }
+            Action::Twins { slot, request, content, token, schedule: bytes.byte().unwrap_or(0) }
         }
-        Action::Race { slot, request, .. } => Action::Race { slot, request, schedule: bytes.next().unwrap_or(0) },
+        Action::Race { slot, request, .. } => Action::Race { slot, request, schedule: bytes.byte().unwrap_or(0) },
         other => other,
     })
 }

@@ -176,7 +176,7 @@ impl Scenes {
     pub fn changed(&self, bytes: &mut Bytes<'_>) -> Option<Json> {
         let mut vector = self.pick(bytes)?;
         let mut edits = 0;
-        while let Some(kind) = bytes.next() {
+        while let Some(kind) = bytes.byte() {
             let edited = match self.role {
                 Role::Consumer if kind < 170 => self.edit_reply(&mut vector, kind, bytes),
                 _ => self.edit_step(&mut vector, kind, bytes),

@@ -68,10 +68,10 @@ fn first(trials: &mut Trials<'_, '_>, vectors: [Json; 2]) -> Option<Json> {
 fn fewer_parts(case: &Case, material: &Material, trials: &mut Trials<'_, '_>) -> Option<Json> {
     let mut vector = material.vector(case)?.json().clone();
     let mut smaller: Option<Case> = None;
-    let mut size = case.len().div_ceil(2);
+    let mut size = case.parts().div_ceil(2);
     while size > 0 {
         let mut at = 0;
-        while at < smaller.as_ref().unwrap_or(case).len() {
+        while at < smaller.as_ref().unwrap_or(case).parts() {
             let fewer = smaller.as_ref().unwrap_or(case).without(at, size);
             let made = fewer.as_ref().and_then(|case| material.vector(case)).map(|made| made.json().clone());
             match made {
