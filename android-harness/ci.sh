@@ -43,7 +43,7 @@ side_ends() {
 trap '[ -z "$beside" ] || kill "$beside" 2>/dev/null || true' EXIT
 
 transcripts() {
-    (cd .. && cargo test --locked -q -p cetp-conformance --test standin -- --ignored --nocapture)
+    (cd .. && cargo test --workspace --locked -q --test standin -- --ignored --nocapture)
 }
 
 timed "tests of the harness" mvn -q -B verify

@@ -45,6 +45,9 @@ pub struct MutantsArgs {
     /// So many random combinations of three leeways, beside each alone
     #[arg(long, default_value_t = 30, value_name = "N")]
     combinations: u64,
+    /// Try a leeway that a character has alone only with vectors that people wrote: the character meets all
+    #[arg(long, conflicts_with = "full")]
+    sparing: bool,
     /// Decides the combinations, UUIDs and schedules
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -234,7 +237,14 @@ fn test(catalogue: &Catalogue, args: &MutantsArgs, work: &Work) -> Mutant {
         killers: Vec::new(),
         others: Vec::new(),
     };
-    let mine: Vec<&Vector> = catalogue.vectors.iter().filter(|v| v.suite == args.suite && v.role == *role).collect();
+    let in_character = |name: &str| CHARACTERS.iter().any(|(_, leeways)| leeways.contains(&name));
+    let alone = *role == Role::Provider && character.is_none() && infos.len() == 1;
+    let spared = args.sparing && !fault && alone && in_character(infos[0].name);
+    let mine: Vec<&Vector> = catalogue
+        .vectors
+        .iter()
+        .filter(|v| v.suite == args.suite && v.role == *role && !(spared && v.generated.is_some()))
+        .collect();
     if *fault {
         // Only a vector that is about the broken requirement kills; the others tell what else a survivor does.
         let (mut about, rest): (Vec<&Vector>, Vec<&Vector>) =
