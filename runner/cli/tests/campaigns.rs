@@ -60,10 +60,12 @@ fn a_finding_is_a_small_vector_that_run_repeats() {
         let (exit, output) = cetp(&["run", "--vectors", file.to_str().unwrap(), "--target", &target]);
         assert_eq!(exit, 1, "{output}");
         assert!(output.contains(requirement), "{output}");
-        // It is the fault that it shows, and not a whim of the vector.
-        let (exit, output) =
-            cetp(&["run", "--vectors", file.to_str().unwrap(), "--target", &format!("builtin:{side}")]);
-        assert_eq!(exit, 0, "{output}");
+        // It is the fault that they show, and not a whim of the vector.
+        for file in &found {
+            let (exit, output) =
+                cetp(&["run", "--vectors", file.to_str().unwrap(), "--target", &format!("builtin:{side}")]);
+            assert_eq!(exit, 0, "{output}");
+        }
     }
 }
 
@@ -73,7 +75,7 @@ fn the_same_seed_gives_the_same_campaign_and_another_one_another() {
         let folder = tempfile::tempdir().unwrap();
         let corpus = folder.path().to_str().unwrap().to_owned();
         let (exit, output) =
-            cetp(&["fuzz", "--target", "builtin:provider", "--cases", "50", "--seed", seed, "--corpus", &corpus]);
+            cetp(&["fuzz", "--target", "builtin:provider", "--cases", "25", "--seed", seed, "--corpus", &corpus]);
         assert_eq!(exit, 0, "{output}");
         let names = |file: PathBuf| file.file_name().unwrap().to_owned();
         (files(&folder.path().join("cases")).into_iter().map(names).collect::<Vec<_>>(), folder)

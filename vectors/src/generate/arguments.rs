@@ -1,5 +1,5 @@
 //! Arguments made from input schemas: those of the fixture, and those of a real provider's tools. The main functions are
-//! [`files`] and [`of_tools`].
+//! `files` and [`of_tools`].
 
 use super::instances::{Instance, instances};
 use super::{Files, Made, file};

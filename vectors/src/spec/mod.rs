@@ -1,5 +1,5 @@
 //! The specification as a small state machine: sessions, executions, confirmations, operations, the records of
-//! deduplication, the clock, and the end of the process. The main function is [`step`].
+//! deduplication, the clock, and the end of the process. The main function is [`step()`].
 //!
 //! It is pure and knows nothing of wire formats: a [`State`], an [`Action`], the state after it and what a conforming
 //! provider answers. [`explore()`] looks at the states breadth first, [`render::vector`] makes a vector of a sequence of

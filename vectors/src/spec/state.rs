@@ -1,4 +1,4 @@
-//! What a conforming provider is like between two actions. The main type is [`State`]; [`crate::spec::step`] is how it
+//! What a conforming provider is like between two actions. The main type is [`State`]; [`crate::spec::step()`] is how it
 //! changes.
 
 use super::action::{CALLERS, Content, Decision, Offer, Point, REQUESTS, SESSIONS, Tool};
