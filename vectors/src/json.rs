@@ -31,7 +31,7 @@ pub struct Limits {
     /// How numbers are read.
     pub numbers: Numbers,
     /// Whether a duplicate member (the last one counts) and half of a surrogate pair (read as U+FFFD) are let pass:
-    /// the grammar of RFC 8259 allows both.
+    /// the grammar of RFC 8259 allows both. A number with a fraction or exponent that is an integer is read as one.
     pub lenient: bool,
 }
 
@@ -143,6 +143,9 @@ enum Open {
     Array(Vec<Value>),
     Object { members: Map<String, Value>, name: String },
 }
+
+/// Up to here every integer is an `f64` of its own.
+const EXACT: f64 = 9_007_199_254_740_992.0;
 
 struct Reader<'a> {
     text: &'a str,
@@ -392,6 +395,10 @@ impl Reader<'_> {
             return Err(self.error(fault));
         }
         let finite = float.clamp(f64::MIN, f64::MAX);
+        // `7E4` and `70000.0` are the number 70000: no sentence says how an implementation has to write it.
+        if self.limits.lenient && finite.fract() == 0.0 && finite.abs() <= EXACT && !(finite == 0.0 && negative) {
+            return Ok(Value::Number((finite as i64).into()));
+        }
         Ok(Value::Number(Number::from_f64(finite).expect("finite")))
     }
 
@@ -558,6 +565,7 @@ mod tests {
             assert_eq!(read(text).unwrap_err().fault, Fault::LoneSurrogate, "{text}");
         }
         let lenient = |text: &str| parse(text.as_bytes(), Limits::DATA).unwrap();
+        assert_eq!(lenient("[70000.0,7E4,-1e0,0.5,1e300]"), json!([70000, 70000, -1, 0.5, 1e300]));
         assert_eq!(lenient("\"\\ud800\\u0041\""), json!("\u{fffd}A"));
         assert_eq!(lenient("{\"a\":1,\"a\":2}"), json!({"a":2}));
     }

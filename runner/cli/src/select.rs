@@ -24,6 +24,9 @@ pub struct Selection {
     /// Only vectors about this requirement; may be given several times
     #[arg(long, value_name = "ID")]
     pub requirement: Vec<String>,
+    /// Only vectors that people wrote, none that was generated; the run then supports no claim
+    #[arg(long)]
+    pub written: bool,
     /// Only the I-th of N equal parts
     #[arg(long, value_name = "I/N")]
     pub shard: Option<String>,
@@ -82,6 +85,7 @@ impl Selection {
         }
         let mut picked: Vec<&Vector> = all
             .into_iter()
+            .filter(|v| !self.written || v.generated.is_none())
             .filter(|v| self.level.is_empty() || self.level.contains(&v.level))
             .filter(|v| self.requirement.is_empty() || v.requirements.iter().any(|id| self.requirement.contains(id)))
             .filter(|v| filters.filter.as_ref().is_none_or(|filter| hit(v, filter)))

@@ -40,12 +40,20 @@ fn assert_all_pass(results: &[VectorResult], what: &str) {
 
 #[test]
 fn the_provider_does_the_same_in_process_and_over_stdio() {
-    does_the_same(Role::Provider);
+    on_a_large_stack(|| does_the_same(Role::Provider));
 }
 
 #[test]
 fn the_consumer_does_the_same_in_process_and_over_stdio() {
-    does_the_same(Role::Consumer);
+    on_a_large_stack(|| does_the_same(Role::Consumer));
+}
+
+/// Values of vectors may be nested deeply, and a test's thread is small.
+fn on_a_large_stack(work: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(cetp_runner::limits::STACK_BYTES).spawn(work).unwrap();
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
 }
 
 fn does_the_same(role: Role) {

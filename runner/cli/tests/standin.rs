@@ -81,8 +81,9 @@ fn it_does_the_same_as_the_reference() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let file = root.join("android-harness/device-standin/target.toml").display().to_string();
     let catalogue = Catalogue::embedded();
-    let vectors: Vec<&Vector> =
-        catalogue.vectors.iter().filter(|v| v.suite == "cetp-v2" && v.role == Role::Provider).collect();
+    // Those that people wrote: the generated ones say the same of many small variants, and take their time here.
+    let mine = |v: &&Vector| v.suite == "cetp-v2" && v.role == Role::Provider && v.generated.is_none();
+    let vectors: Vec<&Vector> = catalogue.vectors.iter().filter(mine).collect();
     let theirs = run(&vectors, opener.open(&file).unwrap().adapter.as_ref());
     let ours = run(&vectors, opener.open("builtin:provider").unwrap().adapter.as_ref());
     assert_eq!(theirs.len(), vectors.len());
