@@ -118,7 +118,8 @@ fn unescaped(text: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('&') {
         out.push_str(before);
-        let Some((name, after)) = after.split_once(';') else {
+        let named = |(name, _): &(&str, &str)| name.chars().all(|c| c == '#' || c.is_ascii_alphanumeric());
+        let Some((name, after)) = after.split_once(';').filter(named) else {
             out.push('&');
             rest = after;
             continue;
