@@ -219,8 +219,16 @@ fn vector(messages: &[&Message], field: &Field, row: &Row, codes: &[String]) -> 
     if let Some(stack) = &row.stack {
         vector["stack"] = json!(stack);
     }
+    let mut flags = Vec::new();
     if row.free {
-        vector["flags"] = json!(["grey-zone"]);
+        flags.push("grey-zone");
+    }
+    // The job goes on by itself: how far it has come when it is asked about is a matter of moments.
+    if first.operation {
+        flags.push("race");
+    }
+    if !flags.is_empty() {
+        vector["flags"] = json!(flags);
     }
     Ok((vector, made))
 }
