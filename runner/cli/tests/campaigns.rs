@@ -70,6 +70,7 @@ fn a_finding_is_a_small_vector_that_run_repeats() {
 }
 
 #[test]
+#[ignore = "takes minutes without optimisation: cargo test --release --test campaigns -- --ignored"]
 fn the_same_seed_gives_the_same_campaign_and_another_one_another() {
     let campaign = |seed: &str| {
         let folder = tempfile::tempdir().unwrap();
