@@ -4,7 +4,6 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
-import java.io.IOException;
 import java.nio.channels.Channels;
 import java.nio.channels.Pipe;
 import java.util.ArrayList;
@@ -50,7 +49,7 @@ public class DriverTest {
         }
         Pipe there = Pipe.open();
         Pipe back = Pipe.open();
-        daemon(() -> phone.serve(
+        Link.daemon(() -> phone.serve(
                 Channels.newInputStream(there.source()), Channels.newOutputStream(back.sink()), Phone.FIXTURE, Identity.ALL, () -> {}));
         host = new Rpc(
                 Channels.newInputStream(back.source()),
@@ -58,24 +57,8 @@ public class DriverTest {
                 request -> {
                     throw new IllegalStateException("a driver of providers asks nothing: " + request.method);
                 });
-        daemon(host::run);
+        Link.daemon(host::run);
         ask("target.reset", "nonce", "n", "now_ms", JsonNumber.of(1_780_000_000_000L));
-    }
-
-    private interface Work {
-        void run() throws IOException;
-    }
-
-    private static void daemon(Work work) {
-        Thread thread = new Thread(null, () -> {
-            try {
-                work.run();
-            } catch (IOException closed) {
-                // The test is over.
-            }
-        }, "session", 16 << 20);
-        thread.setDaemon(true);
-        thread.start();
     }
 
     @After

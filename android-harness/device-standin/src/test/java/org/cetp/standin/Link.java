@@ -15,22 +15,30 @@ final class Link {
         Pipe back = Pipe.open();
         Rpc firstEnd = new Rpc(Channels.newInputStream(there.source()), Channels.newOutputStream(back.sink()), first);
         Rpc secondEnd = new Rpc(Channels.newInputStream(back.source()), Channels.newOutputStream(there.sink()), second);
-        read(firstEnd);
-        read(secondEnd);
+        daemon(firstEnd::run);
+        daemon(secondEnd::run);
         return new Rpc[] {firstEnd, secondEnd};
     }
 
-    private static void read(Rpc end) {
+    /** What goes on beside the session that needs it. */
+    interface Work {
+        void run() throws IOException;
+    }
+
+    /** Does it in a thread of its own, with a stack for values that are nested deeply. */
+    static void daemon(Work work) {
         Thread thread =
                 new Thread(
+                        null,
                         () -> {
                             try {
-                                end.run();
+                                work.run();
                             } catch (IOException closed) {
                                 // The session that needed it is over.
                             }
                         },
-                        "link");
+                        "session",
+                        16 << 20);
         thread.setDaemon(true);
         thread.start();
     }

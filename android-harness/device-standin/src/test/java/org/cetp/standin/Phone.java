@@ -230,14 +230,7 @@ public final class Phone {
 
     /** The provider's process, started if the last one has died. */
     synchronized ProviderProcess process() {
-        if (process != null && process.isDead()) {
-            try {
-                process.awaitBurial();
-            } catch (InterruptedException stop) {
-                throw new IllegalStateException(stop);
-            }
-            process = null;
-        }
+        process = ProviderProcess.living(process);
         if (process == null) {
             Log.i("ActivityManager", "Start proc " + ProcessHandle.current().pid() + ":" + FIXTURE + "/u0a42");
             process = ProviderProcess.ofFixture(context, manifest);

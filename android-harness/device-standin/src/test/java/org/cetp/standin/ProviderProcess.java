@@ -138,8 +138,20 @@ final class ProviderProcess {
         undertaker.start();
     }
 
-    /** Waits until nothing of the dead process can write any more. */
-    void awaitBurial() throws InterruptedException {
+    /** The process if it lives. Of one that has died it is awaited that nothing of it can write any more, and there is none. */
+    static ProviderProcess living(ProviderProcess process) {
+        if (process == null || !process.isDead()) {
+            return process;
+        }
+        try {
+            process.awaitBurial();
+        } catch (InterruptedException stop) {
+            throw new IllegalStateException(stop);
+        }
+        return null;
+    }
+
+    private void awaitBurial() throws InterruptedException {
         Thread at;
         synchronized (this) {
             at = undertaker;

@@ -35,14 +35,7 @@ final class ScriptedApp {
     }
 
     private synchronized ProviderProcess process() {
-        if (process != null && process.isDead()) {
-            try {
-                process.awaitBurial();
-            } catch (InterruptedException stop) {
-                throw new IllegalStateException(stop);
-            }
-            process = null;
-        }
+        process = ProviderProcess.living(process);
         if (process == null) {
             Log.i("ActivityManager", "Start proc " + ProcessHandle.current().pid() + ":" + manifest.packageName() + "/u0a44");
             process = ProviderProcess.ofScripted(context, manifest);

@@ -9,7 +9,6 @@ import static org.junit.Assert.assertTrue;
 
 import android.os.Bundle;
 import java.io.ByteArrayOutputStream;
-import java.io.IOException;
 import java.nio.channels.Channels;
 import java.nio.channels.Pipe;
 import java.util.ArrayList;
@@ -65,10 +64,10 @@ public class ScriptedTest {
         Pipe there = Pipe.open();
         Pipe back = Pipe.open();
         ConsumerUnderTest.Factory factory = new Probe();
-        daemon(() -> phone.serveConsumer(
+        Link.daemon(() -> phone.serveConsumer(
                 factory, Channels.newInputStream(there.source()), Channels.newOutputStream(back.sink()), true, () -> {}));
         host = new Rpc(Channels.newInputStream(back.source()), Channels.newOutputStream(there.sink()), this::play);
-        daemon(host::run);
+        Link.daemon(host::run);
         reset();
     }
 
@@ -106,22 +105,6 @@ public class ScriptedTest {
                 public void cancel(String providerId, String tool) {}
             };
         }
-    }
-
-    private interface Work {
-        void run() throws IOException;
-    }
-
-    private static void daemon(Work work) {
-        Thread thread = new Thread(null, () -> {
-            try {
-                work.run();
-            } catch (IOException closed) {
-                // The test is over.
-            }
-        }, "session", 16 << 20);
-        thread.setDaemon(true);
-        thread.start();
     }
 
     private int readSoFar;
