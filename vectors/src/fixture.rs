@@ -33,3 +33,8 @@ pub fn tool(name: &str) -> Option<&'static Json> {
 pub fn callers() -> &'static Json {
     &CALLERS
 }
+
+/// The names of the callers.
+pub fn caller_names() -> Vec<String> {
+    CALLERS.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
+}

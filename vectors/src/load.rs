@@ -236,8 +236,7 @@ impl Catalogue {
                 }
             }
         }
-        let callers: Vec<String> =
-            fixture::callers().as_object().into_iter().flatten().map(|(k, _)| k.clone()).collect();
+        let callers = fixture::caller_names();
         let no_rules = Rules::default();
         let mut vectors: Vec<Vector> = Vec::new();
         let mut tables = BTreeMap::new();

@@ -35,8 +35,7 @@ impl Reader {
         let rules = text(&format!("{suite}/rules.json"))?;
         let rules: Json = serde_json::from_str(rules).map_err(|error| error.to_string())?;
         let rules = parse::rules(rules, &ledger, suite).map_err(|faults| faulty(&faults))?;
-        let callers = fixture::callers().as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
-        Ok(Reader { suite: suite.to_owned(), ledger, rules, callers })
+        Ok(Reader { suite: suite.to_owned(), ledger, rules, callers: fixture::caller_names() })
     }
 
     /// Reads a vector.
@@ -49,14 +48,13 @@ impl Reader {
         vectors.pop().ok_or_else(|| "no vector".into())
     }
 
-    /// Reads a vector and gives it `needs`, `tools` and `requirements` by what its steps use and judge, also in its JSON.
+    /// Reads a vector and gives it `needs`, `tools` and `requirements` by what its steps use and judge, also in its source.
     ///
     /// # Errors
     /// What is wrong with it otherwise.
-    pub fn fitted(&self, vector: &Json) -> Result<(Vector, Json), String> {
+    pub fn fitted(&self, vector: &Json) -> Result<Vector, String> {
         let mut read = parse::fitted(vector, &self.suite, &self.context()).map_err(|faults| faulty(&faults))?;
-        let mut json = vector.clone();
-        let members = json.as_object_mut().ok_or("no vector")?;
+        let members = Arc::make_mut(&mut read.source).as_object_mut().ok_or("no vector")?;
         for (name, list) in [("requirements", &read.requirements), ("needs", &read.needs), ("tools", &read.tools)] {
             if list.is_empty() {
                 members.remove(name);
@@ -64,8 +62,7 @@ impl Reader {
                 members.insert(name.to_owned(), json!(list));
             }
         }
-        read.source = Arc::new(json.clone());
-        Ok((read, json))
+        Ok(read)
     }
 
     fn context(&self) -> Context<'_> {

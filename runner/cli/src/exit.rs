@@ -1,7 +1,11 @@
 //! Exit codes, the same for every command. The main types are [`Exit`] and [`Stop`].
 
 use cetp_reports::error::ReportError;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +49,17 @@ impl Stop {
     pub fn target(message: impl Into<String>) -> Stop {
         Stop { message: message.into(), exit: Exit::Target }
     }
+}
+
+/// Set when the user asks for the end (SIGINT or SIGTERM); asked twice, the program ends at once.
+pub fn interruptible() -> Result<Arc<AtomicBool>, Stop> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        flag::register_conditional_shutdown(signal, Exit::Interrupted as i32, Arc::clone(&interrupted))
+            .and_then(|_| flag::register(signal, Arc::clone(&interrupted)))
+            .map_err(|error| Stop { message: error.to_string(), exit: Exit::OwnFault })?;
+    }
+    Ok(interrupted)
 }
 
 /// A report, key or baseline that does not fit is the user's input, but for one that was read and refused.

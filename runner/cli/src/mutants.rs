@@ -154,7 +154,8 @@ pub fn mutants(args: &MutantsArgs) -> Result<Exit, Stop> {
     Ok(if survivors == 0 { Exit::Good } else { Exit::FallsShort })
 }
 
-fn infos<S: Registry>() -> Vec<Info> {
+/// What a registry says of its switches.
+pub(crate) fn infos<S: Registry>() -> Vec<Info> {
     S::ALL.iter().map(|(info, _)| *info).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::VectorsArg;
 use crate::builtin;
-use crate::exit::{Exit, Stop};
+use crate::exit::{Exit, Stop, interruptible};
 use crate::forms::Forms;
 use crate::journal::Journal;
 use crate::outcome::Gate;
@@ -25,8 +25,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 /// The version of the vectors; it is that of this program.
 pub const SUITE_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -124,13 +123,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Stop> {
     let role = role_of(asked, &describe)?;
     let vectors = args.selection.pick(&catalogue, role, &args.test)?;
 
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // The second time it ends at once.
-        signal_hook::flag::register_conditional_shutdown(signal, Exit::Interrupted as i32, Arc::clone(&interrupted))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&interrupted)))
-            .map_err(|error| Stop { message: error.to_string(), exit: Exit::OwnFault })?;
-    }
+    let interrupted = interruptible()?;
     let options = Options {
         threads: args.test.test_threads.unwrap_or_else(threads),
         seed: args.seed,

@@ -51,7 +51,7 @@ impl<'b> Bench<'b> {
     pub fn read<'m>(&self, made: &'m Made<'_>) -> Result<Cow<'m, Vector>, String> {
         match made {
             Made::There(vector) => Ok(Cow::Borrowed(vector)),
-            Made::New(json) => Ok(Cow::Owned(self.reader.fitted(json)?.0)),
+            Made::New(json) => Ok(Cow::Owned(self.reader.fitted(json)?)),
         }
     }
 
@@ -60,7 +60,7 @@ impl<'b> Bench<'b> {
     /// # Errors
     /// It is no vector.
     pub fn run(&mut self, json: &Json) -> Result<(Vector, VectorResult), String> {
-        let (vector, _) = self.reader.fitted(json)?;
+        let vector = self.reader.fitted(json)?;
         let result = self.run_vector(&vector);
         Ok((vector, result))
     }

@@ -15,7 +15,7 @@ pub mod targets;
 mod targets_aw;
 
 use crate::builtin;
-use crate::exit::{Exit, Stop};
+use crate::exit::{Exit, Stop, interruptible};
 use bench::Bench;
 use campaign::{Campaign, Finding};
 use case::Material;
@@ -26,7 +26,6 @@ use cetp_vectors::protocol::Describe;
 use cetp_vectors::reader::Reader;
 use differ::Differ;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -181,17 +180,6 @@ pub fn fuzz(args: &FuzzArgs) -> Result<Exit, Stop> {
     Ok(if campaign.findings.is_empty() { Exit::Good } else { Exit::FallsShort })
 }
 
-/// Set when the user wants it to end; asked twice, it ends at once.
-fn interruptible() -> Result<Arc<AtomicBool>, Stop> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, Exit::Interrupted as i32, Arc::clone(&interrupted))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&interrupted)))
-            .map_err(|error| Stop { message: error.to_string(), exit: Exit::OwnFault })?;
-    }
-    Ok(interrupted)
-}
-
 fn role_of(target: &Describe, asked: Option<Role>) -> Result<Role, Stop> {
     let has = |role: Role| target.roles.iter().any(|own| *own == role || *own == Role::Both);
     match asked {
@@ -210,16 +198,15 @@ fn role_of(target: &Describe, asked: Option<Role>) -> Result<Role, Stop> {
 /// Tools that always ask the user are in none of them.
 fn material(args: &FuzzArgs, role: Role, target: &Describe, reader: &Reader) -> Result<Material, Stop> {
     let own = |error: String| Stop { message: error, exit: Exit::OwnFault };
-    let catalogue = Catalogue::embedded();
     if role == Role::Provider && target.fixture != Some(1) {
         let (vectors, left_out, _) = crate::own_tools::vectors(&args.target, args.allow_effects)?;
         for why in &left_out {
             anstream::println!("left out: {}", text::safe(why));
         }
-        let read = vectors.iter().map(|vector| Ok(reader.fitted(vector)?.0)).collect::<Result<Vec<_>, String>>();
+        let read = vectors.iter().map(|vector| reader.fitted(vector)).collect::<Result<Vec<_>, String>>();
         return Ok(Material::of_own_tools(read.map_err(own)?));
     }
-    Material::new(&catalogue, role, target, !args.generated_only).map_err(own)
+    Material::new(&Catalogue::embedded(), role, target, !args.generated_only).map_err(own)
 }
 
 fn run(args: &FuzzArgs, campaign: &mut Campaign<'_>, interrupted: &AtomicBool) -> Result<(), String> {

@@ -52,7 +52,7 @@ pub fn shrink(case: &Case, requirement: &str, material: &Material, bench: &mut B
             without_elements(&mut vector, &list, &mut trials);
         }
     }
-    let fitted = trials.bench.reader().fitted(&vector).ok()?.1;
+    let fitted = Json::clone(&trials.bench.reader().fitted(&vector).ok()?.source);
     // A small vector has the digest of what it became.
     let vector = first(&mut trials, [named(&fitted, requirement), fitted.clone()]).unwrap_or(fitted);
     let (_, result) = trials.bench.run(&vector).ok()?;

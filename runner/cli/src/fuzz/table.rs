@@ -9,8 +9,8 @@ use super::case::Material;
 use super::{Until, pursue};
 use crate::builtin;
 use crate::exit::{Exit, Stop};
-use crate::mutants::for_each;
-use cetp_reference::registry::{Info, Registry};
+use crate::mutants::{for_each, infos};
+use cetp_reference::registry::Info;
 use cetp_reference::{consumer, switches};
 use cetp_runner::limits::Limits;
 use cetp_vectors::ledger::Role;
@@ -76,17 +76,15 @@ fn limits() -> Limits {
 pub fn faults(plan: &Plan<'_>) -> Result<Exit, Stop> {
     let own = |error: String| Stop { message: error, exit: Exit::OwnFault };
     let catalogue = Catalogue::embedded();
-    let infos = |role: Role| -> Vec<Info> {
-        match role {
-            Role::Consumer => <consumer::switches::Fault as Registry>::ALL.iter().map(|(info, _)| *info).collect(),
-            _ => <switches::Fault as Registry>::ALL.iter().map(|(info, _)| *info).collect(),
-        }
+    let of_side = |role: Role| match role {
+        Role::Consumer => infos::<consumer::switches::Fault>(),
+        _ => infos::<switches::Fault>(),
     };
     let chosen = |info: &Info| plan.only.is_none_or(|text| info.name.contains(text) || info.rests_on.contains(text));
     let work: Vec<(Role, Info)> = [Role::Provider, Role::Consumer]
         .into_iter()
         .filter(|role| plan.role.is_none_or(|only| only == *role))
-        .flat_map(|role| infos(role).into_iter().map(move |info| (role, info)))
+        .flat_map(|role| of_side(role).into_iter().map(move |info| (role, info)))
         .filter(|(_, info)| chosen(info))
         .collect();
     if work.is_empty() {
