@@ -70,7 +70,6 @@ fn a_finding_is_a_small_vector_that_run_repeats() {
 }
 
 #[test]
-#[ignore = "takes minutes without optimisation: cargo test --release --test campaigns -- --ignored"]
 fn the_same_seed_gives_the_same_campaign_and_another_one_another() {
     let campaign = |seed: &str| {
         let folder = tempfile::tempdir().unwrap();
@@ -81,10 +80,10 @@ fn the_same_seed_gives_the_same_campaign_and_another_one_another() {
         let names = |file: PathBuf| file.file_name().unwrap().to_owned();
         (files(&folder.path().join("cases")).into_iter().map(names).collect::<Vec<_>>(), folder)
     };
-    let (first, folder) = campaign("5");
+    let (first, folder) = campaign("8");
     assert!(!first.is_empty());
-    assert_eq!(first, campaign("5").0);
-    assert_ne!(first, campaign("6").0);
+    assert_eq!(first, campaign("8").0);
+    assert_ne!(first, campaign("9").0);
 
     // What was kept is where it goes on, and what shows nothing new goes.
     let corpus = folder.path().to_str().unwrap();
