@@ -5,6 +5,7 @@
 //! goes on for so long with changes of these files, blindly: without the coverage that leads libFuzzer, but also without a
 //! second build of everything.
 
+use cetp_conformance::fuzz::campaign::Dice;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -62,9 +63,9 @@ pub fn replay(play: fn(&[u8])) -> std::io::Result<()> {
             play(&input);
             inputs.push(input);
         }
-        let (begun, mut dice, mut played) = (Instant::now(), Dice(1), inputs.len());
+        let (begun, mut dice, mut played) = (Instant::now(), Dice::new(1), inputs.len());
         while begun.elapsed() < Duration::from_secs(seconds) {
-            let input = dice.changed(&inputs);
+            let input = changed(&mut dice, &inputs);
             // Of an input that ends the process this is what is left.
             std::fs::write(&kept, &input)?;
             play(&input);
@@ -88,39 +89,27 @@ pub fn replay(play: fn(&[u8])) -> std::io::Result<()> {
     }
 }
 
-/// Numbers that look random and are always the same (xorshift64).
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % bound.max(1) as u64).unwrap_or(0)
-    }
-
-    /// One of the inputs, changed in one to eight places.
-    fn changed(&mut self, inputs: &[Vec<u8>]) -> Vec<u8> {
-        let mut input = inputs[self.below(inputs.len())].clone();
-        for _ in 0..=self.below(8) {
-            let at = self.below(input.len() + 1);
-            let to = at + self.below(input.len() + 1 - at);
-            match self.below(5) {
-                0 if at < input.len() => input[at] ^= 1 << self.below(8),
-                1 => input.insert(at, u8::try_from(self.below(256)).unwrap_or(0)),
-                2 => drop(input.drain(at..to)),
-                3 if to - at < 4096 => {
-                    let part = input[at..to].to_vec();
-                    input.splice(at..at, part);
-                }
-                _ => {
-                    let other = &inputs[self.below(inputs.len())];
-                    let from = self.below(other.len() + 1);
-                    let end = (from + self.below(64)).min(other.len());
-                    input.splice(at..at, other[from..end].iter().copied());
-                }
+/// One of the inputs, changed in one to eight places.
+fn changed(dice: &mut Dice, inputs: &[Vec<u8>]) -> Vec<u8> {
+    let mut input = inputs[dice.below(inputs.len())].clone();
+    for _ in 0..=dice.below(8) {
+        let at = dice.below(input.len() + 1);
+        let to = at + dice.below(input.len() + 1 - at);
+        match dice.below(5) {
+            0 if at < input.len() => input[at] ^= 1 << dice.below(8),
+            1 => input.insert(at, u8::try_from(dice.below(256)).unwrap_or(0)),
+            2 => drop(input.drain(at..to)),
+            3 if to - at < 4096 => {
+                let part = input[at..to].to_vec();
+                input.splice(at..at, part);
+            }
+            _ => {
+                let other = &inputs[dice.below(inputs.len())];
+                let from = dice.below(other.len() + 1);
+                let end = (from + dice.below(64)).min(other.len());
+                input.splice(at..at, other[from..end].iter().copied());
             }
         }
-        input
     }
+    input
 }

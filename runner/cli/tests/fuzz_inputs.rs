@@ -1,6 +1,9 @@
 //! Inputs of the fuzz targets, played without a fuzzer: what is kept in `fuzz/inputs/TARGET`, and what lies in the suite.
 
+mod common;
+
 use cetp_conformance::fuzz::targets::{self, TARGETS};
+use common::on_a_large_stack;
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 
@@ -13,12 +16,6 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     out.sort();
     out
-}
-
-/// Values from targets are nested deeply, and a test's thread is small.
-fn on_a_large_stack(work: impl FnOnce() + Send + 'static) {
-    let thread = std::thread::Builder::new().stack_size(cetp_runner::limits::STACK_BYTES).spawn(work).unwrap();
-    thread.join().unwrap();
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod common;
 
 use cetp_conformance::builtin;
+use cetp_conformance::fuzz::campaign::Dice;
 use cetp_runner::engine::VectorResult;
 use cetp_vectors::judge::Outcome;
 use cetp_vectors::ledger::Role;
@@ -15,25 +16,13 @@ use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 
 /// Ways of each part of the model.
-const WAYS: u64 = 12;
+const WAYS: u64 = 24;
 /// The longest way.
 const LONGEST: usize = 14;
 
-/// Numbers that a seed decides (xorshift).
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        for shift in [13, -7, 17_i32] {
-            self.0 ^= if shift > 0 { self.0 << shift } else { self.0 >> -shift };
-        }
-        usize::try_from(self.0 % u64::try_from(bound).unwrap()).unwrap()
-    }
-}
-
 /// A vector of a random way, and the kinds of its transitions.
 fn way(focus: &Focus, number: u64, labels: &mut BTreeSet<String>) -> Json {
-    let mut dice = Dice(0x9E37_79B9_7F4A_7C15 ^ (number + 1));
+    let mut dice = Dice::new(number + 1);
     let mut script = Script::default();
     let mut taken = 0;
     // Much of what could be done is nothing that the model follows.

@@ -10,7 +10,7 @@ use cetp_vectors::ledger::Role;
 use cetp_vectors::load::Catalogue;
 use cetp_vectors::model::Vector;
 use cetp_vectors::normalise::normalise;
-use common::{run, vectors_of};
+use common::{on_a_large_stack, run, vectors_of};
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
@@ -46,14 +46,6 @@ fn the_provider_does_the_same_in_process_and_over_stdio() {
 #[test]
 fn the_consumer_does_the_same_in_process_and_over_stdio() {
     on_a_large_stack(|| does_the_same(Role::Consumer));
-}
-
-/// Values of vectors may be nested deeply, and a test's thread is small.
-fn on_a_large_stack(work: impl FnOnce() + Send + 'static) {
-    let thread = std::thread::Builder::new().stack_size(cetp_runner::limits::STACK_BYTES).spawn(work).unwrap();
-    if let Err(panic) = thread.join() {
-        std::panic::resume_unwind(panic);
-    }
 }
 
 fn does_the_same(role: Role) {

@@ -2,17 +2,16 @@
 //! the same transcripts once what may differ is normalised. Where the specification leaves a choice and the two chose
 //! differently, the vector is named here with the choice.
 
+mod common;
+
 use cetp_conformance::builtin;
-use cetp_runner::adapter::Adapter;
-use cetp_runner::engine::{Options, Run, VectorResult, describe};
 use cetp_vectors::judge::Outcome;
 use cetp_vectors::ledger::Role;
 use cetp_vectors::load::Catalogue;
-use cetp_vectors::model::Vector;
 use cetp_vectors::normalise::normalise;
+use common::{run_on, vectors_of};
 use serde_json::Value as Json;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 /// Vectors in which the two choose differently, always, and what the choice is.
 const CHOICES: [(&str, &str); 14] = [
@@ -57,21 +56,6 @@ const MOMENTS: [(&str, &str); 1] = [(
 /// As many as are in the suite, less the races and what needs a provider with one version only.
 const AT_LEAST: usize = 390;
 
-fn run(vectors: &[&Vector], adapter: &dyn Adapter) -> Vec<VectorResult> {
-    let (session, target_json, target) = describe(adapter).unwrap();
-    let options = Options::default();
-    let interrupted = AtomicBool::new(false);
-    let run = Run {
-        vectors,
-        adapter,
-        target_json: &target_json,
-        target: &target,
-        options: &options,
-        interrupted: &interrupted,
-    };
-    run.run(session, &mut |_| ())
-}
-
 #[test]
 #[ignore = "needs what Maven builds in android-harness; android-harness/ci.sh builds it and asks for this test"]
 #[expect(clippy::print_stdout, reason = "ci.sh shows how many were compared")]
@@ -82,10 +66,10 @@ fn it_does_the_same_as_the_reference() {
     let file = root.join("android-harness/device-standin/target.toml").display().to_string();
     let catalogue = Catalogue::embedded();
     // Those that people wrote: the generated ones say the same of many small variants, and take their time here.
-    let mine = |v: &&Vector| v.suite == "cetp-v2" && v.role == Role::Provider && v.generated.is_none();
-    let vectors: Vec<&Vector> = catalogue.vectors.iter().filter(mine).collect();
-    let theirs = run(&vectors, opener.open(&file).unwrap().adapter.as_ref());
-    let ours = run(&vectors, opener.open("builtin:provider").unwrap().adapter.as_ref());
+    let mut vectors = vectors_of(&catalogue, "cetp-v2", Role::Provider);
+    vectors.retain(|vector| vector.generated.is_none());
+    let theirs = run_on(1, &vectors, opener.open(&file).unwrap().adapter.as_ref());
+    let ours = run_on(1, &vectors, opener.open("builtin:provider").unwrap().adapter.as_ref());
     assert_eq!(theirs.len(), vectors.len());
     assert_eq!(ours.len(), vectors.len());
     let mut wrong = Vec::new();
