@@ -72,8 +72,8 @@ pub fn finding(finding: &Finding, ledger: &Ledger) -> String {
             let _ = writeln!(out, "{}", wrap(&format!("accepted: {interpretation}"), "    "));
         }
     }
-    // Where a requirement is named, its text has said it; the message says more only about breakdowns.
-    if row.is_none() || finding.mismatches.is_empty() {
+    // Where a requirement is named, its text has said it; the message says more about breakdowns, and where it has a note.
+    if row.is_none() || finding.mismatches.is_empty() || finding.message.contains(": ") {
         let _ = writeln!(out, "{}", wrap(&finding.message, "  "));
     }
     for mismatch in telling(finding) {

@@ -7,11 +7,12 @@
 
 use crate::ledger::Strength;
 use crate::machine::{Action, Answer, Breakdown, End, Machine, Message, Observer, View};
-use crate::model::{About, Expectation, Kind, Step, Vector};
+use crate::model::{About, Assertion, Expectation, Kind, Step, Vector};
 use crate::pattern::{Match, Mismatch, cut};
 use crate::script::Response;
 use crate::transcript::{Ended, Entry, Incoming, Transcript};
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What became of a vector, from strongest to weakest.
@@ -267,8 +268,13 @@ impl<'v> Judge<'v> {
             at: at.to_owned(),
             requirement: requirement.clone(),
             message,
-            mismatches: mismatches.into_iter().take(MOST_MISMATCHES).map(shortened).collect(),
+            mismatches: mismatches
+                .into_iter()
+                .take(MOST_MISMATCHES)
+                .map(|one| shortened(at_value(one, expectation)))
+                .collect(),
         };
+        let note = expectation.note.as_ref().map_or_else(String::new, |note| format!(": {note}"));
         match (held, &expectation.about) {
             (Match::Yes, _) => true,
             (Match::Wrong(why), _) => {
@@ -290,12 +296,12 @@ impl<'v> Judge<'v> {
             (Match::No(mismatches), About::Requirement { id, .. }) => {
                 match strength {
                     Strength::Must | Strength::MustNot => {
-                        self.fail(finding(format!("{id} is not met"), mismatches));
+                        self.fail(finding(format!("{id} is not met{note}"), mismatches));
                     }
                     Strength::Should => {
-                        self.warnings.push(finding(format!("{id} is not met (should)"), mismatches));
+                        self.warnings.push(finding(format!("{id} is not met (should){note}"), mismatches));
                     }
-                    Strength::May => self.advice.push(finding(format!("remark on {id}"), mismatches)),
+                    Strength::May => self.advice.push(finding(format!("remark on {id}{note}"), mismatches)),
                 }
                 true
             }
@@ -352,6 +358,14 @@ impl<'v> Judge<'v> {
         };
         Judgement { outcome, reason, findings, warnings, unknown, advice, judged: judged.into_iter().collect() }
     }
+}
+
+/// A place in a value that the expectation names begins with that name: `${calls.launch}/0`.
+fn at_value(mut mismatch: Mismatch, expectation: &Expectation) -> Mismatch {
+    if let Assertion::Is { that: Some(Json::String(that)), .. } = &expectation.claim {
+        mismatch.pointer.insert_str(0, that);
+    }
+    mismatch
 }
 
 fn shortened(mismatch: Mismatch) -> Mismatch {

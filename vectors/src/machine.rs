@@ -179,6 +179,15 @@ struct Core<'v> {
     tasks: Vec<Task<'v>>,
     /// The providers that the runner plays; away while they play.
     script: Option<Script<'v>>,
+    /// What the consumer calls packages that it uses in version 1, which knows no `provider_id`: its own affair.
+    version_1_ids: BTreeMap<String, Json>,
+}
+
+/// From the rows of `consumer.discover`.
+fn version_1_ids(found: &Json) -> impl Iterator<Item = (String, Json)> + '_ {
+    let rows = found["providers"].as_array().into_iter().flatten().filter(|row| row["decision"] == "v1");
+    rows.filter_map(|row| Some((row["package"].as_str()?.to_owned(), row["provider_id"].clone())))
+        .filter(|(_, id)| id.is_string())
 }
 
 #[derive(PartialEq, Eq)]
@@ -310,7 +319,8 @@ impl<'v> Machine<'v> {
             Frame { steps: &vector.steps, index: 0, prefix: String::new(), values: BTreeMap::new(), round: None };
         let main = Task { frames: vec![root], state: State::Ready, open: None };
         let script = Some(Script::new(vector));
-        let core = Core { vector, now_ms: start.now_ms, start, tasks: vec![main], script };
+        let core =
+            Core { vector, now_ms: start.now_ms, start, tasks: vec![main], script, version_1_ids: BTreeMap::new() };
         Machine {
             core,
             pending: VecDeque::new(),
@@ -399,6 +409,9 @@ impl<'v> Machine<'v> {
             return;
         }
         if let Answer::Result(result) = &answer {
+            if matches!(step.kind, Kind::Discover(_)) {
+                self.core.version_1_ids.extend(version_1_ids(result));
+            }
             let reply = match &step.kind {
                 Kind::Spawn(_) => aw::exchange_view(result),
                 Kind::Host { .. } => aw::host_view(result),
@@ -612,8 +625,10 @@ impl<'v> Machine<'v> {
                     Args::Value(value) => Json::String(expr::json_text(&expr::resolve(value, &view)?)),
                     Args::Text(text) => expr::resolve(text, &view)?,
                 };
+                let provider_id = expr::resolve(provider_id, &view)?;
+                let own_id = provider_id.as_str().and_then(|package| self.core.version_1_ids.get(package)).cloned();
                 let params = json!({
-                    "provider_id": expr::resolve(provider_id, &view)?,
+                    "provider_id": own_id.unwrap_or(provider_id),
                     "tool": expr::resolve(tool, &view)?,
                     "args": args,
                     "timeout_ms": expr::resolve(timeout_ms, &view)?,

@@ -381,6 +381,8 @@ pub struct Expectation {
     pub claim: Assertion,
     /// Only where all of these hold.
     pub when: Vec<Assertion>,
+    /// For people: what of the requirement is looked at.
+    pub note: Option<String>,
 }
 
 /// What an expectation that does not hold means.

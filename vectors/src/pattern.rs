@@ -73,7 +73,7 @@ pub enum Match {
 /// One place at which a value is not what was expected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mismatch {
-    /// JSON Pointer into the value.
+    /// JSON Pointer into the value; behind the name of the value where a finding is about one that is named.
     pub pointer: String,
     /// What was expected there, as a pattern or in words.
     pub expected: Json,

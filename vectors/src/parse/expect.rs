@@ -91,7 +91,6 @@ impl Parser<'_, '_> {
         let precondition = self.optional_text(&mut o, "precondition");
         let strength = self.optional_text(&mut o, "strength");
         let note = self.optional_text(&mut o, "note");
-        drop(note);
         let when_at = o.at("when");
         let when = o.take("when").and_then(|w| self.assertion(w, &when_at, names)).into_iter().collect();
         let about = match (requirement, precondition) {
@@ -121,7 +120,7 @@ impl Parser<'_, '_> {
         };
         let claim = self.assertion_of(&mut o, names);
         o.finish(self);
-        Some(Expectation { about: about?, claim: claim?, when })
+        Some(Expectation { about: about?, claim: claim?, when, note })
     }
 
     pub(super) fn assertion(&self, json: Json, at: &str, names: &Names) -> Option<Assertion> {

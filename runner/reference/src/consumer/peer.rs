@@ -102,6 +102,11 @@ impl Peer {
             agreed if agreed.provider_id == self.provider_id => Ok(Arc::new(agreed)),
             _ => Err(Ending::refused("The provider has another provider_id than before")),
         });
+        if let (Err(_), Some(old)) = (&agreed, old)
+            && distort::old_session_stays(cx)
+        {
+            return Ok(Arc::clone(old));
+        }
         lock(&self.agreed).clone_from(&agreed.as_ref().ok().cloned());
         if let Ok(agreed) = &agreed {
             *lock(&self.known) = Arc::clone(&agreed.catalogue);

@@ -59,6 +59,8 @@ registry! {
             "The repetition after a negotiation has a new request_id.";
         InFlightUnlimited "in_flight_unlimited" "CETP2-2.2-21"
             "max_concurrent_requests is not heeded.";
+        SurplusCapabilitiesUsed "surplus_capabilities_used" "CETP2-2.3-01"
+            "No capability is offered, and those that the reply names are used.";
         CancelsUnnegotiated "cancels_unnegotiated" "CETP2-2.3-01"
             "cancel_operation is called without its capability.";
         OfferTakenForAgreed "offer_taken_for_agreed" "CETP2-2.3-01"
@@ -157,6 +159,10 @@ registry! {
             "An inline value is not validated.";
         OutputCheckedShallowly "output_checked_shallowly" "CETP2-4.2-04"
             "Only the type of a value is validated.";
+        OutputKeywordsFew "output_keywords_few" "CETP2-4.2-04"
+            "Of a schema only types, members, elements and bounds are validated.";
+        OutputLengthsUnchecked "output_lengths_unchecked" "CETP2-4.2-04"
+            "Lengths and numbers of elements and members are not validated.";
         EchoUnchecked "echo_unchecked" "CETP2-4.2-05"
             "A reply may name any request_id.";
         VersionEchoUnchecked "version_echo_unchecked" "CETP2-4.2-05"
@@ -170,6 +176,8 @@ registry! {
             "The resumed call has its arguments written anew.";
         ResumeTokenLost "resume_token_lost" "CETP2-4.3-12"
             "The resumed call has no resume_token.";
+        ResumeTokenInvented "resume_token_invented" "CETP2-4.3-12"
+            "Where the provider gave no resume_token the call is resumed with one that was made up.";
         AuthorizeIntentFollowed "authorize_intent_followed" "CETP2-4.3-14"
             "The action string of version 1 is launched.";
         ForeignScreenShown "foreign_screen_shown" "CETP2-4.3-15"
@@ -223,6 +231,8 @@ registry! {
         // Errors.
         UnretryableRepeated "unretryable_repeated" "CETP2-5-06"
             "Every error is repeated, whatever retryable says.";
+        PollErrorIgnored "poll_error_ignored" "CETP2-4.4-19"
+            "An error of get_operation means that the operation goes on.";
         RepeatedForEver "repeated_for_ever" "CETP2-5-06"
             "An error with retryable=true is repeated a hundred times.";
         RetryAfterIgnored "retry_after_ignored" "CETP2-5-07"
@@ -267,6 +277,8 @@ registry! {
             "Where a call is denied, version 1 is called.";
         FailedNegotiationIgnored "failed_negotiation_ignored" "CETP2-8-04"
             "Where the negotiation fails, tools are listed and called without a session.";
+        OldSessionStays "old_session_stays" "CETP2-8-04"
+            "Where a new negotiation fails, the session before it is used on.";
         LegacyIgnored "legacy_ignored" "CETP2-8-06"
             "Providers of version 1 are not used.";
         LegacyNegotiated "legacy_negotiated" "CETP2-8-06"

@@ -173,6 +173,10 @@ pub(super) fn downgraded(cx: Context<'_>, peer: &Peer, request: Request<'_>, out
     Some(legacy.execute(cx, request.tool, request.args).into())
 }
 
+pub(super) fn old_session_stays(cx: Context<'_>) -> bool {
+    cx.broken(Fault::OldSessionStays)
+}
+
 pub(super) fn list_is_kept(cx: Context<'_>) -> bool {
     cx.broken(Fault::CacheIgnoresRevision)
 }

@@ -129,6 +129,30 @@ fn end_of(called: &Called) -> End {
     }
 }
 
+/// What a validator minds that somebody wrote for the schemas at hand.
+const FEW_KEYWORDS: [&str; 9] =
+    ["type", "required", "properties", "items", "additionalProperties", "minimum", "pattern", "anyOf", "$ref"];
+
+/// Drops keywords from a schema and from those inside of it.
+fn keep_keywords(schema: &mut Json, kept: &dyn Fn(&str) -> bool) {
+    let Json::Object(members) = schema else { return };
+    members.retain(|keyword, _| keyword == "$defs" || kept(keyword));
+    for (keyword, inner) in members {
+        match (keyword.as_str(), inner) {
+            ("properties" | "$defs" | "patternProperties", Json::Object(named)) => {
+                named.values_mut().for_each(|schema| keep_keywords(schema, kept));
+            }
+            ("items" | "additionalProperties" | "contains" | "not" | "propertyNames", schema) => {
+                keep_keywords(schema, kept)
+            }
+            ("anyOf" | "allOf" | "oneOf" | "prefixItems", Json::Array(list)) => {
+                list.iter_mut().for_each(|schema| keep_keywords(schema, kept));
+            }
+            _ => {}
+        }
+    }
+}
+
 // What is sent.
 
 impl Distorted<'_> {
@@ -163,6 +187,9 @@ impl Distorted<'_> {
                 }
                 if self.on(Fault::VersionsAsList) {
                     put(key::CONSUMER_VERSIONS, Value::IntList(vec![Some(2), Some(1)]));
+                }
+                if self.on(Fault::SurplusCapabilitiesUsed) {
+                    put(key::CONSUMER_CAPABILITIES, Value::string("[]"));
                 }
                 let names = Capabilities::ALL.names();
                 if self.on(Fault::CapabilitiesAsArray) {
@@ -247,7 +274,7 @@ impl Distorted<'_> {
     fn incoming(&self, authority: &str, method: &str, extras: Option<&Bundle>, version_2: bool, bundle: &mut Bundle) {
         self.coerce(bundle);
         self.crash(bundle);
-        self.errors(bundle);
+        self.errors(method, extras, bundle);
         if self.on(Fault::EchoUnchecked) && bundle.get(key::STATUS).is_some() {
             let id = extras.and_then(|extras| extras.get(key::REQUEST_ID)).cloned();
             bundle.0.extend(id.map(|id| (key::REQUEST_ID.to_owned(), id)));
@@ -304,9 +331,22 @@ impl Distorted<'_> {
         assert!(!(self.on(Fault::DeepDataCrashes) && deep), "nested too deeply");
     }
 
-    fn errors(&self, bundle: &mut Bundle) {
+    fn errors(&self, method: &str, extras: Option<&Bundle>, bundle: &mut Bundle) {
         if bundle.string(key::STATUS) != Some("error") {
             return;
+        }
+        if self.on(Fault::PollErrorIgnored) && method == "get_operation" {
+            let operation = extras.and_then(|extras| extras.string(key::OPERATION_ID)).unwrap_or_default();
+            let running = json!({ "operation_id": operation, "state": "running" }).to_string();
+            bundle.0.insert(key::STATUS.to_owned(), Value::string("success"));
+            bundle.0.insert(key::DATA.to_owned(), Value::string(running));
+            return;
+        }
+        if self.on(Fault::ResumeTokenInvented)
+            && bundle.get(key::RESOLUTION).is_some()
+            && bundle.string(key::RESUME_TOKEN).is_none()
+        {
+            bundle.0.insert(key::RESUME_TOKEN.to_owned(), Value::string("none"));
         }
         let retryable = match bundle.get(key::RETRYABLE) {
             None | Some(Value::Null) if self.on(Fault::RetryableAssumed) => Some(true),
@@ -440,6 +480,15 @@ impl Distorted<'_> {
             }
             if self.on(Fault::OutputCheckedShallowly) && schema["type"].is_string() {
                 *schema = json!({ "type": schema["type"] });
+            }
+            if self.on(Fault::OutputKeywordsFew) {
+                keep_keywords(schema, &|keyword| FEW_KEYWORDS.contains(&keyword));
+            }
+            if self.on(Fault::OutputLengthsUnchecked) {
+                let length = |keyword: &str| ["Length", "Items", "Properties"].iter().any(|end| keyword.ends_with(end));
+                keep_keywords(schema, &|keyword| {
+                    !((keyword.starts_with("min") || keyword.starts_with("max")) && length(keyword))
+                });
             }
         }
         if self.on(Fault::MissingAnnotationsDefaulted) {
