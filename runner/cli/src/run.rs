@@ -103,7 +103,8 @@ pub fn run(args: &RunArgs) -> Result<Exit, Stop> {
         anstream::print!("{lines}");
         return Ok(Exit::Good);
     }
-    let catalogue = args.vectors.load()?;
+    // Files that somebody wrote may be wrong; those of this program are read when it is known for which side.
+    let given = args.vectors.given()?;
     // What can be wrong with the arguments is found before the run, not after it.
     if let Some(folder) = &args.report {
         std::fs::create_dir_all(folder)
@@ -121,6 +122,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Stop> {
     let (session, json, describe) = engine::describe(adapter.as_ref())
         .map_err(|fault| Stop::target(redactor.cut_text(&format!("{}: {fault}", args.target))))?;
     let role = role_of(asked, &describe)?;
+    let catalogue = given.unwrap_or_else(|| Catalogue::embedded_for(&args.selection.suite, role));
     let vectors = args.selection.pick(&catalogue, role, &args.test)?;
 
     let interrupted = interruptible()?;
