@@ -11,7 +11,7 @@ use crate::publish::{Key, publish};
 use crate::select::Selection;
 use cetp_reports::baseline::Baseline;
 use cetp_reports::claims::conclude;
-use cetp_reports::model::{FORMAT, Program, Report, Subject, Suite, VectorRow, declared_facts};
+use cetp_reports::model::{FORMAT, Packed, Program, Report, Subject, Suite, VectorRow, declared_facts};
 use cetp_reports::redact::Redactor;
 use cetp_runner::adapter::Adapter;
 use cetp_runner::engine::{self, Options, VectorResult};
@@ -188,16 +188,13 @@ pub fn run(args: &RunArgs) -> Result<Exit, Stop> {
         printer.event(&event);
         if let engine::Event::Finished { result } = event {
             let explained = !matches!(result.outcome, Outcome::Pass | Outcome::NotApplicable);
-            let mut row = row(result, &catalogue);
+            let row = row(result, &catalogue, published);
             if let Some(journal) = &mut journal {
                 journal.add(&row);
             }
             // Transcripts are most of what a run holds.
             if !explained {
                 (result.transcript, result.judgement) = (None, None);
-            }
-            if !published {
-                row.transcript = None;
             }
             rows.push(row);
         }
@@ -285,7 +282,8 @@ fn digest(file: &Path) -> std::io::Result<String> {
     }
 }
 
-fn row(result: &VectorResult, catalogue: &Catalogue) -> VectorRow {
+/// A transcript is made for those only who get it: it holds all that came once more.
+fn row(result: &VectorResult, catalogue: &Catalogue, published: bool) -> VectorRow {
     let vector = catalogue.get(&result.vector).expect("results are about vectors of the catalogue");
     let judgement = result.judgement.as_ref();
     VectorRow {
@@ -301,6 +299,10 @@ fn row(result: &VectorResult, catalogue: &Catalogue) -> VectorRow {
         duration_ms: u64::try_from(result.duration.as_millis()).unwrap_or(u64::MAX),
         repeats: if result.repeats.values().sum::<u32>() > 1 { result.repeats.clone() } else { BTreeMap::new() },
         diagnostics: Some(result.diagnostics.clone()).filter(|text| result.falls_short() && !text.is_empty()),
-        transcript: result.transcript.as_ref().map(|transcript| transcript.to_json()),
+        transcript: result
+            .transcript
+            .as_ref()
+            .filter(|_| published)
+            .map(|transcript| Packed::new(&transcript.to_json())),
     }
 }
