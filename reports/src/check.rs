@@ -21,8 +21,6 @@ use std::fmt;
 pub struct Judged {
     /// The findings; nothing for a vector that has no transcript.
     pub judgement: Option<Judgement>,
-    /// What happened.
-    pub transcript: Option<Transcript>,
 }
 
 /// Something in a report that does not follow.
@@ -175,16 +173,16 @@ impl Checker<'_> {
     }
 
     fn row(&mut self, row: &VectorRow, vector: &Vector, describe: &Describe) -> Judged {
-        let none = Judged { judgement: None, transcript: None };
+        let none = Judged { judgement: None };
         let planned = plan(vector, describe);
-        let Some(json) = &row.transcript else {
+        let Some(packed) = &row.transcript else {
             self.row_without_transcript(row, &planned);
             return none;
         };
         if planned != Plan::Run {
             self.note(&row.vector, "has a transcript, and the target, by its description, cannot take this vector");
         }
-        let transcript = match Transcript::from_json(json) {
+        let transcript = match Transcript::from_json(&packed.json()) {
             Ok(transcript) => transcript,
             Err(message) => {
                 self.note(&row.vector, format!("its transcript cannot be read: {message}"));
@@ -202,7 +200,7 @@ impl Checker<'_> {
             }
         };
         self.follows(row, &judgement, transcript.start.seed);
-        Judged { judgement: Some(judgement), transcript: Some(transcript) }
+        Judged { judgement: Some(judgement) }
     }
 
     /// A vector without a transcript was not run, which nobody decides but target and vector; or nothing came of it.

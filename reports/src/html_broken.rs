@@ -149,8 +149,7 @@ fn example(row: &Row<'_>, id: &str) -> Markup {
 const SHORT: usize = 90;
 
 fn exchange_at(row: &Row<'_>, at: &str) -> Option<Exchange> {
-    let transcript = row.judged.transcript.as_ref()?;
-    exchanges(transcript).into_iter().find(|exchange| exchange.at == at && !exchange.from_target)
+    exchanges(&row.transcript()?).into_iter().find(|exchange| exchange.at == at && !exchange.from_target)
 }
 
 /// A step of a vector.

@@ -127,7 +127,7 @@ fn one(view: &View<'_>, row: &Row<'_>, detail: &Detail) -> Markup {
                 @if let Some(text) = &result.diagnostics {
                     details.raw { summary { (t("What the target wrote", "被测方的输出")) } pre { (safe(text)) } }
                 }
-                @if let Some(transcript) = &row.judged.transcript { (sequence(row, transcript, detail, short)) }
+                @if let Some(transcript) = row.transcript() { (sequence(row, &transcript, detail, short)) }
             }
         }
     }

@@ -1,9 +1,11 @@
 //! What a report holds. The main type is [`Report`], which is `report.json` (format [`FORMAT`]).
 
+use crate::read;
+use cetp_vectors::json;
 use cetp_vectors::judge::Outcome;
 use cetp_vectors::ledger::Role;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
@@ -156,7 +158,36 @@ pub struct VectorRow {
     pub diagnostics: Option<String>,
     /// What happened, in the form of `cetp_vectors::transcript`; nothing for a vector that was not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transcript: Option<Json>,
+    #[schemars(with = "Option<Json>")]
+    pub transcript: Option<Packed>,
+}
+
+/// A transcript as its JSON text. A report holds hundreds, and as values they take twenty times as much.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packed(Box<str>);
+
+impl Packed {
+    /// From the JSON form of a transcript.
+    pub fn new(transcript: &Json) -> Packed {
+        Packed(transcript.to_string().into_boxed_str())
+    }
+
+    /// The JSON form.
+    pub fn json(&self) -> Json {
+        json::parse(self.0.as_bytes(), read::LIMITS).expect("what was written can be read")
+    }
+}
+
+impl Serialize for Packed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.json().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Packed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Packed, D::Error> {
+        Json::deserialize(deserializer).map(|json| Packed::new(&json))
+    }
 }
 
 /// The verdict on a level, with its denominators.

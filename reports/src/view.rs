@@ -6,6 +6,7 @@ use cetp_vectors::judge::{Finding, Outcome};
 use cetp_vectors::ledger::{Requirement, Strength};
 use cetp_vectors::load::Catalogue;
 use cetp_vectors::model::Vector;
+use cetp_vectors::transcript::Transcript;
 
 /// A report with what its transcripts lead to, and with the vectors that it rests on.
 #[derive(Clone, Copy)]
@@ -65,6 +66,11 @@ impl<'v> View<'v> {
 }
 
 impl<'v> Row<'v> {
+    /// What happened. It is read anew each time: all at once would take much memory.
+    pub fn transcript(&self) -> Option<Transcript> {
+        Transcript::from_json(&self.row.transcript.as_ref()?.json()).ok()
+    }
+
     /// Every finding, from the deciding ones down.
     pub fn findings(&self) -> Vec<&'v Finding> {
         let Some(judgement) = &self.judged.judgement else { return Vec::new() };

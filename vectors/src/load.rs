@@ -10,6 +10,7 @@ use crate::ledger::{Ledger, Role};
 use crate::model::Vector;
 use crate::parse::{self, Context, Fault, Part, Rules};
 use serde_json::Value as Json;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -74,6 +75,37 @@ pub enum FileKind {
     Source,
 }
 
+/// How much is read of the files.
+#[derive(Clone, Copy, Debug)]
+enum Extent<'e> {
+    /// Everything.
+    Whole,
+    /// What vectors are about.
+    Heads,
+    /// What it takes to run the vectors of a suite for a role; of the others what they are about, and no tables.
+    Side(&'e str, Role),
+}
+
+impl Extent<'_> {
+    /// How much of the vectors of a suite for a role is read.
+    fn part(self, suite: &str, role: Role) -> Part {
+        match self {
+            Extent::Whole => Part::Whole,
+            Extent::Side(s, r) if s == suite && r == role => Part::Steps,
+            Extent::Heads | Extent::Side(..) => Part::Head,
+        }
+    }
+
+    /// Whether a file is read at all. What nobody needs to run vectors takes many times its text while it is read.
+    fn reads(self, kind: Option<&FileKind>) -> bool {
+        match (self, kind) {
+            (Extent::Side(suite, _), Some(FileKind::Rules(of))) => suite == of,
+            (Extent::Side(..), kind) => matches!(kind, Some(FileKind::Vectors(..))),
+            _ => true,
+        }
+    }
+}
+
 const NOTHING: &str = "belongs to nothing: see docs/vector-format.md for the folders";
 
 /// The suites that there are.
@@ -105,7 +137,20 @@ impl Catalogue {
     /// # Panics
     /// When they are broken, which a test excludes.
     pub fn embedded() -> Catalogue {
-        match Catalogue::parts(embedded_files(), BTreeMap::new(), Part::Whole) {
+        Catalogue::unbroken(Extent::Whole)
+    }
+
+    /// The vectors that are part of the program, for a run of a suite against a target of a role: the vectors of others have
+    /// no steps, none has its source, and there are no tables. All of it as values would take many times the text.
+    ///
+    /// # Panics
+    /// When they are broken, which a test excludes.
+    pub fn embedded_for(suite: &str, role: Role) -> Catalogue {
+        Catalogue::unbroken(Extent::Side(suite, role))
+    }
+
+    fn unbroken(extent: Extent<'_>) -> Catalogue {
+        match Catalogue::parts(embedded_files(), BTreeMap::new(), extent) {
             Ok(catalogue) => catalogue,
             Err(error) => panic!("the embedded vectors are broken:\n{error}"),
         }
@@ -118,8 +163,8 @@ impl Catalogue {
     /// Every fault of every file, except in steps.
     pub fn heads(path: Option<&Path>) -> Result<Catalogue, LoadError> {
         match path {
-            None => Catalogue::parts(embedded_files(), BTreeMap::new(), Part::Head),
-            Some(path) => Catalogue::path_parts(path, Part::Head),
+            None => Catalogue::parts(embedded_files(), BTreeMap::new(), Extent::Heads),
+            Some(path) => Catalogue::path_parts(path, Extent::Heads),
         }
     }
 
@@ -129,11 +174,11 @@ impl Catalogue {
     /// # Errors
     /// Every fault of every file.
     pub fn from_path(path: &Path) -> Result<Catalogue, LoadError> {
-        Catalogue::path_parts(path, Part::Whole)
+        Catalogue::path_parts(path, Extent::Whole)
     }
 
-    fn path_parts(path: &Path, part: Part) -> Result<Catalogue, LoadError> {
-        let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    fn path_parts(path: &Path, extent: Extent<'_>) -> Result<Catalogue, LoadError> {
+        let mut files = Files::new();
         let mut known = BTreeMap::new();
         let mut faults = Vec::new();
         let whole = |file: String, message: String| (file, Fault { pointer: String::new(), message });
@@ -169,7 +214,7 @@ impl Catalogue {
                     Some(FileKind::Source) => faults.push(whole(name, NOTHING.into())),
                     Some(_) => match std::fs::read(entry.path()) {
                         Ok(text) => {
-                            files.insert(name, text);
+                            files.insert(name, Cow::Owned(text));
                         }
                         Err(error) => faults.push(whole(name, error.to_string())),
                     },
@@ -182,10 +227,10 @@ impl Catalogue {
         for (name, text) in EMBEDDED {
             let shared = matches!(kind_of(name), Some(FileKind::Ledger | FileKind::Fixture | FileKind::Rules(_)));
             if shared && !files.contains_key(*name) {
-                files.insert((*name).to_owned(), text.as_bytes().to_vec());
+                files.insert((*name).to_owned(), Cow::Borrowed(text.as_bytes()));
             }
         }
-        match Catalogue::parts(files, known, part) {
+        match Catalogue::parts(files, known, extent) {
             Ok(catalogue) if faults.is_empty() => Ok(catalogue),
             Ok(_) => Err(LoadError(faults)),
             Err(LoadError(more)) => {
@@ -201,15 +246,12 @@ impl Catalogue {
     /// # Errors
     /// Every fault of every file.
     pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Catalogue, LoadError> {
-        Catalogue::parts(files, BTreeMap::new(), Part::Whole)
+        let files = files.into_iter().map(|(name, text)| (name, Cow::Owned(text))).collect();
+        Catalogue::parts(files, BTreeMap::new(), Extent::Whole)
     }
 
     /// `known` is what of the files has been read already.
-    fn parts(
-        files: BTreeMap<String, Vec<u8>>,
-        mut known: BTreeMap<String, Json>,
-        part: Part,
-    ) -> Result<Catalogue, LoadError> {
+    fn parts(files: Files, mut known: BTreeMap<String, Json>, extent: Extent<'_>) -> Result<Catalogue, LoadError> {
         let mut faults: Vec<(String, Fault)> = Vec::new();
         let mut ledger = Ledger::default();
         for (name, text) in files.iter().filter(|(name, _)| kind_of(name) == Some(FileKind::Ledger)) {
@@ -226,11 +268,12 @@ impl Catalogue {
             value.map_err(told).ok()
         };
         for (name, text) in &files {
-            if let Some(FileKind::Rules(suite)) = kind_of(name) {
+            let kind = kind_of(name);
+            if let (Some(FileKind::Rules(suite)), true) = (&kind, extent.reads(kind.as_ref())) {
                 let Some(value) = read(name, text, &mut faults) else { continue };
-                match parse::rules(value, &ledger, &suite) {
+                match parse::rules(value, &ledger, suite) {
                     Ok(read) => {
-                        rules.insert(suite, read);
+                        rules.insert(suite.clone(), read);
                     }
                     Err(list) => faults.extend(list.into_iter().map(|fault| (name.clone(), fault))),
                 }
@@ -243,13 +286,14 @@ impl Catalogue {
         // One after the other: as values, all files together take many times their text.
         for (name, text) in &files {
             let kind = kind_of(name);
-            if matches!(kind, Some(FileKind::Rules(_))) {
+            if matches!(kind, Some(FileKind::Rules(_))) || !extent.reads(kind.as_ref()) {
                 continue;
             }
             let Some(value) = read(name, text, &mut faults) else { continue };
             match kind {
                 Some(FileKind::Vectors(suite, role)) => {
                     let rules = rules.get(&suite).unwrap_or(&no_rules);
+                    let part = extent.part(&suite, role);
                     let context = Context { ledger: &ledger, rules, callers: &callers, file: name, part };
                     match parse::vectors(value, &context) {
                         Ok(list) => {
@@ -282,7 +326,7 @@ impl Catalogue {
             faults.sort();
             return Err(LoadError(faults));
         }
-        let sha256 = digest(files.iter().map(|(name, text)| (name.as_str(), text.as_slice())));
+        let sha256 = digest(files.iter().map(|(name, text)| (name.as_str(), text.as_ref())));
         Ok(Catalogue { ledger, vectors, sha256, tables })
     }
 
@@ -300,8 +344,11 @@ impl Catalogue {
     }
 }
 
-fn embedded_files() -> BTreeMap<String, Vec<u8>> {
-    EMBEDDED.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect()
+/// Files by path; those of this program are not copied.
+type Files = BTreeMap<String, Cow<'static, [u8]>>;
+
+fn embedded_files() -> Files {
+    EMBEDDED.iter().map(|(path, text)| ((*path).to_owned(), Cow::Borrowed(text.as_bytes()))).collect()
 }
 
 fn digest<'f>(files: impl Iterator<Item = (&'f str, &'f [u8])>) -> String {
@@ -311,7 +358,7 @@ fn digest<'f>(files: impl Iterator<Item = (&'f str, &'f [u8])>) -> String {
 
 /// A single file says itself where it belongs, its vectors by role; one that does not is refused by the reader, wherever
 /// it is put.
-fn placed(name: &str, text: Vec<u8>, files: &mut BTreeMap<String, Vec<u8>>, known: &mut BTreeMap<String, Json>) {
+fn placed(name: &str, text: Vec<u8>, files: &mut Files, known: &mut BTreeMap<String, Json>) {
     let json = parse(&text, Limits::TEXT).ok();
     let member = |name: &str| json.as_ref().and_then(|json| json.get(name));
     let suite = member("suite").and_then(Json::as_str).filter(|s| SUITES.contains(s)).unwrap_or(SUITES[0]).to_owned();
@@ -323,7 +370,7 @@ fn placed(name: &str, text: Vec<u8>, files: &mut BTreeMap<String, Vec<u8>>, know
     if roles.len() < 2 {
         let place = roles.first().map_or_else(|| place(&Role::Provider), place);
         known.extend(json.map(|json| (place.clone(), json)));
-        files.insert(place, text);
+        files.insert(place, Cow::Owned(text));
         return;
     }
     for role in &roles {
@@ -331,7 +378,7 @@ fn placed(name: &str, text: Vec<u8>, files: &mut BTreeMap<String, Vec<u8>>, know
         if let Some(Json::Array(vectors)) = json.get_mut("vectors") {
             vectors.retain(|vector| role_of(vector) == *role);
         }
-        files.insert(place(role), json.to_string().into_bytes());
+        files.insert(place(role), Cow::Owned(json.to_string().into_bytes()));
         known.insert(place(role), json);
     }
 }

@@ -54,7 +54,7 @@ pub struct Vector {
     pub steps: Vec<Step>,
     /// Expectations on every call of a provider, or on every request of a consumer, from the suite's rules.
     pub always: Arc<Vec<Arc<Expectation>>>,
-    /// The JSON that it was read from, for readers and for campaigns.
+    /// The JSON that it was read from, for readers and for campaigns; null where it was read for a run alone.
     pub source: Arc<Json>,
     /// The file that it was read from, relative to the vectors' folder.
     pub file: String,

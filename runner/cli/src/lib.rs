@@ -130,11 +130,12 @@ impl VectorsArg {
     }
 
     fn load(&self) -> Result<cetp_vectors::load::Catalogue, Stop> {
-        match &self.vectors {
-            None => Ok(cetp_vectors::load::Catalogue::embedded()),
-            Some(path) => {
-                cetp_vectors::load::Catalogue::from_path(path).map_err(|error| Stop::usage(error.to_string()))
-            }
-        }
+        Ok(self.given()?.unwrap_or_else(cetp_vectors::load::Catalogue::embedded))
+    }
+
+    /// Those that take the place of the built-in ones.
+    fn given(&self) -> Result<Option<cetp_vectors::load::Catalogue>, Stop> {
+        let read = |path: &PathBuf| cetp_vectors::load::Catalogue::from_path(path);
+        self.vectors.as_ref().map(read).transpose().map_err(|error| Stop::usage(error.to_string()))
     }
 }

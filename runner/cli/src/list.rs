@@ -178,7 +178,7 @@ pub struct RequirementsArgs {
 
 /// Carries out `requirements`.
 pub fn requirements(args: &RequirementsArgs) -> Result<Exit, Stop> {
-    let catalogue = args.vectors.load()?;
+    let catalogue = args.vectors.heads()?;
     let role = match &args.role {
         None => None,
         Some(name) => {

@@ -11,7 +11,7 @@ use crate::publish::{Key, publish};
 use crate::select::Selection;
 use cetp_reports::baseline::Baseline;
 use cetp_reports::claims::conclude;
-use cetp_reports::model::{FORMAT, Program, Report, Subject, Suite, VectorRow, declared_facts};
+use cetp_reports::model::{FORMAT, Packed, Program, Report, Subject, Suite, VectorRow, declared_facts};
 use cetp_reports::redact::Redactor;
 use cetp_runner::adapter::Adapter;
 use cetp_runner::engine::{self, Options, VectorResult};
@@ -103,7 +103,8 @@ pub fn run(args: &RunArgs) -> Result<Exit, Stop> {
         anstream::print!("{lines}");
         return Ok(Exit::Good);
     }
-    let catalogue = args.vectors.load()?;
+    // Files that somebody wrote may be wrong; those of this program are read when it is known for which side.
+    let given = args.vectors.given()?;
     // What can be wrong with the arguments is found before the run, not after it.
     if let Some(folder) = &args.report {
         std::fs::create_dir_all(folder)
@@ -121,6 +122,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Stop> {
     let (session, json, describe) = engine::describe(adapter.as_ref())
         .map_err(|fault| Stop::target(redactor.cut_text(&format!("{}: {fault}", args.target))))?;
     let role = role_of(asked, &describe)?;
+    let catalogue = given.unwrap_or_else(|| Catalogue::embedded_for(&args.selection.suite, role));
     let vectors = args.selection.pick(&catalogue, role, &args.test)?;
 
     let interrupted = interruptible()?;
@@ -186,16 +188,13 @@ pub fn run(args: &RunArgs) -> Result<Exit, Stop> {
         printer.event(&event);
         if let engine::Event::Finished { result } = event {
             let explained = !matches!(result.outcome, Outcome::Pass | Outcome::NotApplicable);
-            let mut row = row(result, &catalogue);
+            let row = row(result, &catalogue, published);
             if let Some(journal) = &mut journal {
                 journal.add(&row);
             }
             // Transcripts are most of what a run holds.
             if !explained {
                 (result.transcript, result.judgement) = (None, None);
-            }
-            if !published {
-                row.transcript = None;
             }
             rows.push(row);
         }
@@ -283,7 +282,8 @@ fn digest(file: &Path) -> std::io::Result<String> {
     }
 }
 
-fn row(result: &VectorResult, catalogue: &Catalogue) -> VectorRow {
+/// A transcript is made for those only who get it: it holds all that came once more.
+fn row(result: &VectorResult, catalogue: &Catalogue, published: bool) -> VectorRow {
     let vector = catalogue.get(&result.vector).expect("results are about vectors of the catalogue");
     let judgement = result.judgement.as_ref();
     VectorRow {
@@ -299,6 +299,10 @@ fn row(result: &VectorResult, catalogue: &Catalogue) -> VectorRow {
         duration_ms: u64::try_from(result.duration.as_millis()).unwrap_or(u64::MAX),
         repeats: if result.repeats.values().sum::<u32>() > 1 { result.repeats.clone() } else { BTreeMap::new() },
         diagnostics: Some(result.diagnostics.clone()).filter(|text| result.falls_short() && !text.is_empty()),
-        transcript: result.transcript.as_ref().map(|transcript| transcript.to_json()),
+        transcript: result
+            .transcript
+            .as_ref()
+            .filter(|_| published)
+            .map(|transcript| Packed::new(&transcript.to_json())),
     }
 }

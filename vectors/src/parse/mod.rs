@@ -68,6 +68,8 @@ pub struct Context<'a> {
 pub enum Part {
     /// All of it.
     Whole,
+    /// What it is about and what it does, without the JSON that it was read from: enough to run it.
+    Steps,
     /// What it is about, not what it does: enough to list and select vectors, far quicker, and nothing that could run.
     Head,
 }
@@ -388,7 +390,7 @@ impl Parser<'_, '_> {
 
     fn vector(&self, json: Json, at: &str, suite: &str, generated: Option<Generated>) -> Option<Vector> {
         let head = self.context.part == Part::Head;
-        let source = Arc::new(if head { Json::Null } else { json.clone() });
+        let source = Arc::new(if self.context.part == Part::Whole { json.clone() } else { Json::Null });
         let mut o = self.object(json, at)?;
         if head {
             o.take("providers");
@@ -558,7 +560,7 @@ impl Parser<'_, '_> {
             if row.level != vector.level {
                 self.fault(&at, format!("{id} is of the level {}, the vector of {}", row.level, vector.level));
             }
-            if self.context.part == Part::Whole && !judged.contains(id) {
+            if self.context.part != Part::Head && !judged.contains(id) {
                 self.fault(&at, format!("no expectation of the vector judges {id}"));
             }
         }
