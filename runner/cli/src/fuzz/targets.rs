@@ -141,7 +141,7 @@ fn conforms(name: &'static str, role: Role, data: &[u8]) {
     static PROVIDER: OnceLock<Material> = OnceLock::new();
     static CONSUMER: OnceLock<Material> = OnceLock::new();
     let adapter = builtin::reference(name, &[], Limits::default(), Path::new("")).expect("there is one");
-    let bench = Bench::new(adapter.as_ref(), &READER, 0, &QUIET).expect("it starts");
+    let bench = Bench::new(adapter.as_ref(), &READER, &QUIET).expect("it starts");
     let made = || Material::new(&CATALOGUE, role, &bench.target, true).expect("the catalogue is well");
     let material = if role == Role::Consumer { &CONSUMER } else { &PROVIDER }.get_or_init(made);
     let mut campaign = Campaign::new(bench, material, 0);
@@ -156,7 +156,7 @@ fn conforms(name: &'static str, role: Role, data: &[u8]) {
 pub fn consumer(data: &[u8]) {
     static QUIET: AtomicBool = AtomicBool::new(false);
     let adapter = builtin::reference("consumer", &[], Limits::default(), Path::new("")).expect("there is one");
-    let mut bench = Bench::new(adapter.as_ref(), &READER, 0, &QUIET).expect("it starts");
+    let mut bench = Bench::new(adapter.as_ref(), &READER, &QUIET).expect("it starts");
     let json = answers(data);
     let (vector, result) = bench.run(&json).expect("it is a vector");
     let told = (broken(&vector, &result), &result.reason);
