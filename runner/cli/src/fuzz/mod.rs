@@ -1,6 +1,7 @@
 //! `fuzz`: a campaign against a provider or a consumer. The main type is [`campaign::Campaign`].
 
 pub mod bench;
+pub mod blind;
 pub mod bytes;
 pub mod campaign;
 pub mod case;
