@@ -5,9 +5,9 @@
 //! goes on for so long with changes of these files, blindly: without the coverage that leads libFuzzer, but also without a
 //! second build of everything.
 
-use cetp_conformance::fuzz::campaign::Dice;
+use cetp_conformance::fuzz::blind;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[cfg(feature = "libfuzzer")]
 #[doc(hidden)]
@@ -37,7 +37,7 @@ macro_rules! target {
 ///
 /// # Errors
 /// A file cannot be read, or none was given.
-pub fn replay(play: fn(&[u8])) -> std::io::Result<()> {
+pub fn replay(target: fn(&[u8])) -> std::io::Result<()> {
     let mut files = Vec::new();
     for word in std::env::args().skip(1) {
         let path = Path::new(&word);
@@ -56,28 +56,9 @@ pub fn replay(play: fn(&[u8])) -> std::io::Result<()> {
     let seconds = std::env::var("FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
     let kept = std::env::temp_dir().join(format!("fuzz-input-{}", std::process::id()));
     // What targets send may be nested deeply.
-    let work = move || -> std::io::Result<usize> {
-        let mut inputs = Vec::new();
-        for file in &files {
-            let input = std::fs::read(file)?;
-            play(&input);
-            inputs.push(input);
-        }
-        let (begun, mut dice, mut played) = (Instant::now(), Dice::new(1), inputs.len());
-        while begun.elapsed() < Duration::from_secs(seconds) {
-            let input = changed(&mut dice, &inputs);
-            // Of an input that ends the process this is what is left.
-            std::fs::write(&kept, &input)?;
-            play(&input);
-            played += 1;
-        }
-        if seconds > 0 {
-            std::fs::remove_file(&kept).or_else(|error| match error.kind() {
-                std::io::ErrorKind::NotFound => Ok(()),
-                _ => Err(error),
-            })?;
-        }
-        Ok(played)
+    let work = move || {
+        let inputs = files.iter().map(std::fs::read).collect::<std::io::Result<Vec<_>>>()?;
+        blind::play(target, &inputs, Duration::from_secs(seconds), &kept)
     };
     let thread = std::thread::Builder::new().stack_size(512 << 20).spawn(work)?;
     match thread.join() {
@@ -87,29 +68,4 @@ pub fn replay(play: fn(&[u8])) -> std::io::Result<()> {
         }
         Err(panic) => std::panic::resume_unwind(panic),
     }
-}
-
-/// One of the inputs, changed in one to eight places.
-fn changed(dice: &mut Dice, inputs: &[Vec<u8>]) -> Vec<u8> {
-    let mut input = inputs[dice.below(inputs.len())].clone();
-    for _ in 0..=dice.below(8) {
-        let at = dice.below(input.len() + 1);
-        let to = at + dice.below(input.len() + 1 - at);
-        match dice.below(5) {
-            0 if at < input.len() => input[at] ^= 1 << dice.below(8),
-            1 => input.insert(at, u8::try_from(dice.below(256)).unwrap_or(0)),
-            2 => drop(input.drain(at..to)),
-            3 if to - at < 4096 => {
-                let part = input[at..to].to_vec();
-                input.splice(at..at, part);
-            }
-            _ => {
-                let other = &inputs[dice.below(inputs.len())];
-                let from = dice.below(other.len() + 1);
-                let end = (from + dice.below(64)).min(other.len());
-                input.splice(at..at, other[from..end].iter().copied());
-            }
-        }
-    }
-    input
 }

@@ -60,6 +60,13 @@ pub trait Session: Send {
         let _ = (seed, calls);
     }
 
+    /// Blocks until nothing goes on by itself in the target, but no longer than `limit`; whether it is so. A target whose
+    /// clock is moved by the runner then stays as it is until it is asked for something. Nothing where that cannot be told.
+    fn at_rest(&mut self, limit: Duration) -> Option<bool> {
+        let _ = limit;
+        None
+    }
+
     /// The most memory that the target's process used since the last call, in bytes, where that can be told.
     fn peak_memory_bytes(&mut self) -> Option<u64> {
         None

@@ -75,7 +75,7 @@ pub fn execute(
         entries: Vec::new(),
         open: BTreeMap::new(),
         pauses: Vec::new(),
-        waiting_since: BTreeMap::new(),
+        waits: BTreeMap::new(),
         order: 0,
         asked: BTreeMap::new(),
         incoming: Vec::new(),
@@ -125,6 +125,13 @@ struct Reading {
 /// told, so that a descriptor may be larger than the memory.
 const MOST_CONTENT: u64 = 64 << 20;
 
+/// What a repeat has waited for what comes by itself.
+struct Waited {
+    since: Instant,
+    /// So often in a row the target was at rest.
+    at_rest: u32,
+}
+
 /// A pause that runs.
 struct Pause {
     place: usize,
@@ -136,6 +143,10 @@ pub const INTERRUPTED: &str = "the run was interrupted";
 
 /// How long the executor waits at once, so that it notices an interruption.
 const SLICE: Duration = Duration::from_millis(100);
+
+/// A repeat that waits has looked so often at a target in which nothing goes on: it is not looked at for ever, however
+/// patient one is. A target may move on at each look, so once is not enough.
+const MOST_RESTS: u32 = 20;
 
 /// So many requests a target may send to the runner when nothing that it was asked is open, before it is taken for a flood.
 const MOST_UNASKED: u32 = 16;
@@ -155,8 +166,8 @@ struct Run<'r> {
     entries: Vec<Entry>,
     open: BTreeMap<u64, Flight>,
     pauses: Vec<Pause>,
-    /// Since when each waiting repeat waits, by its place.
-    waiting_since: BTreeMap<String, Instant>,
+    /// What each waiting repeat has waited, by its place.
+    waits: BTreeMap<String, Waited>,
     order: u64,
     /// Requests of the target, by the number that the machine gave them: the target's own id, and the entry.
     asked: BTreeMap<u64, (Json, usize)>,
@@ -224,14 +235,35 @@ impl Run<'_> {
 
     fn pause(&mut self, message: Message, ms: u64) {
         let repeat = message.at.rsplit_once('[').map_or(message.at.as_str(), |(repeat, _)| repeat).to_owned();
-        let since = *self.waiting_since.entry(repeat).or_insert_with(Instant::now);
+        let until = Instant::now() + Duration::from_millis(ms);
+        let at_rest = self.is_alone(&message.at) && self.session.at_rest(Duration::from_millis(ms)) == Some(true);
+        let waited = self.waits.entry(repeat).or_insert_with(|| Waited { since: Instant::now(), at_rest: 0 });
+        waited.at_rest = if at_rest { waited.at_rest + 1 } else { 0 };
+        let (rests, elapsed) = (waited.at_rest, waited.since.elapsed());
         let place = self.enter(message);
         let patience = Duration::from_millis(self.setting.limits.patience_ms);
-        if since.elapsed() > patience {
+        let hung = |why| Answer::Broken { kind: Breakdown::Hung, why };
+        if rests > MOST_RESTS {
+            self.delivered(
+                place,
+                hung("what is waited for did not come, and nothing goes on in the target".to_owned()),
+            );
+        } else if at_rest {
+            self.delivered(place, Answer::Result(json!({})));
+        } else if elapsed > patience {
             let why = format!("what is waited for did not come within {} s", patience.as_secs_f64());
-            return self.delivered(place, Answer::Broken { kind: Breakdown::Hung, why });
+            self.delivered(place, hung(why));
+        } else {
+            self.pauses.push(Pause { place, until });
         }
-        self.pauses.push(Pause { place, until: Instant::now() + Duration::from_millis(ms) });
+    }
+
+    /// Whether a pause is one of a repeat that waits, and nothing else of the vector is under way: then what it waits for
+    /// can only come from the target itself. The place of such a pause is that of a round, `4[2]`; that of an answer that is
+    /// held goes on after it, and a branch of a parallel step is in braces.
+    fn is_alone(&self, at: &str) -> bool {
+        let waits = at.ends_with(']') && !at.contains('{');
+        waits && self.open.is_empty() && self.pauses.is_empty() && self.clock.begun.is_none()
     }
 
     /// Waits for whatever comes first: a message, the end of a pause, a time limit, an interruption.
@@ -358,12 +390,11 @@ impl Run<'_> {
         // The vector itself may have moved the clock of a consumer.
         let now_ms = self.clock.now_ms().max(self.machine.now_ms());
         let entry = &mut self.entries[place];
-        entry.answer = answer.clone();
+        entry.answer = answer;
         entry.answered_ms = now_ms;
         entry.order = self.order;
         self.order += 1;
-        let at = entry.at.clone();
-        self.machine.deliver(&at, answer, now_ms, self.observer);
+        self.machine.deliver(&entry.at, &entry.answer, now_ms, self.observer);
     }
 
     /// The target broke down with several requests on their way: one that a requirement forbids to be broken down on is

@@ -26,6 +26,12 @@ pub trait LocalTarget: Send + Sync {
     fn schedule(&self, seed: u64, calls: usize) {
         let _ = (seed, calls);
     }
+
+    /// As [`Session::at_rest`].
+    fn at_rest(&self, limit: Duration) -> Option<bool> {
+        let _ = limit;
+        None
+    }
 }
 
 /// Why a [`LocalTarget`] has no result.
@@ -94,7 +100,8 @@ struct Shared {
     target: Box<dyn LocalTarget>,
     sender: Mutex<Sender<Event>>,
     asked: Mutex<Asked>,
-    idle: Mutex<Vec<Sender<Job>>>,
+    /// The threads that wait for a job.
+    idle: Mutex<Vec<Sender<Work>>>,
 }
 
 /// Requests of the target that wait for an answer. Dropping the senders wakes those who wait.
@@ -103,6 +110,13 @@ struct Asked {
     next: u64,
     closed: bool,
     waiting: BTreeMap<u64, Sender<Result<Json, RpcError>>>,
+}
+
+/// A job, and the sender of the thread that it goes to, which makes itself idle with it again: while it waits it holds none
+/// itself, so that it ends with the session.
+struct Work {
+    job: Job,
+    own: Sender<Work>,
 }
 
 struct Job {
@@ -123,9 +137,9 @@ impl Session for InProcessSession {
         let id = self.last_id;
         let mut job = Job { id, verb: verb.to_owned(), params: params.clone() };
         while let Some(worker) = lock(&self.shared.idle).pop() {
-            match worker.send(job) {
+            match worker.send(Work { job, own: worker.clone() }) {
                 Ok(()) => return Ok(id),
-                Err(back) => job = back.0,
+                Err(back) => job = back.0.job,
             }
         }
         let shared = Arc::clone(&self.shared);
@@ -157,6 +171,10 @@ impl Session for InProcessSession {
         self.shared.target.schedule(seed, calls);
     }
 
+    fn at_rest(&mut self, limit: Duration) -> Option<bool> {
+        self.shared.target.at_rest(limit)
+    }
+
     fn settle(&mut self) -> Result<(), Fault> {
         match self.incoming.try_recv() {
             Ok(Event::Incoming(incoming)) => {
@@ -186,8 +204,9 @@ impl Drop for InProcessSession {
 
 /// A thread of a session: does a job, then waits for another until the session ends.
 fn work(shared: &Arc<Shared>, first: Job) {
-    let mut next = Some(first);
-    while let Some(job) = next {
+    let (own, jobs) = channel();
+    let mut next = Some(Work { job: first, own });
+    while let Some(Work { job, own }) = next {
         let host = LocalHost { shared };
         let handled = catch_unwind(AssertUnwindSafe(|| shared.target.handle(job.id, &job.verb, &job.params, &host)));
         let event = match handled {
@@ -199,13 +218,12 @@ fn work(shared: &Arc<Shared>, first: Job) {
                 Event::Died(format!("the target panicked: {}", text.unwrap_or("without a message")))
             }
         };
-        let (sender, receiver) = channel();
         // Idle before the answer is out, so that the next request finds this thread.
-        lock(&shared.idle).push(sender);
+        lock(&shared.idle).push(own);
         if lock(&shared.sender).send(event).is_err() {
             return;
         }
-        next = receiver.recv().ok();
+        next = jobs.recv().ok();
     }
 }
 

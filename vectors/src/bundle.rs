@@ -224,9 +224,11 @@ impl Bundle {
         };
         let mut bundle = Bundle::new();
         for (key, value) in members {
-            let pointer = format!("/{}", crate::json::pointer_token(key));
-            let value = Value::from_json(value).map_err(|e| BundleError::at(pointer + &e.pointer, e.message))?;
-            bundle.0.insert(key.clone(), value);
+            let here = |error: BundleError| {
+                let pointer = format!("/{}{}", crate::json::pointer_token(key), error.pointer);
+                BundleError::at(pointer, error.message)
+            };
+            bundle.0.insert(key.clone(), Value::from_json(value).map_err(here)?);
         }
         Ok(bundle)
     }

@@ -21,15 +21,15 @@ pub trait Scope {
     fn uuid(&self, name: &str) -> String;
 
     /// Looks up a dotted path; a number selects an element of an array.
-    fn path(&self, path: &str) -> Option<Json> {
+    fn path(&self, path: &str) -> Option<Cow<'_, Json>> {
         let (first, rest) = path.split_once('.').map_or((path, None), |(a, b)| (a, Some(b)));
         if first == "uuid" {
-            return rest.map(|name| Json::String(self.uuid(name)));
+            return rest.map(|name| Cow::Owned(Json::String(self.uuid(name))));
         }
-        let value = self.get(first)?;
-        match rest {
-            Some(rest) => descend(&value, rest).cloned(),
-            None => Some(value.into_owned()),
+        match (self.get(first)?, rest) {
+            (value, None) => Some(value),
+            (Cow::Borrowed(value), Some(rest)) => descend(value, rest).map(Cow::Borrowed),
+            (Cow::Owned(value), Some(rest)) => descend(&value, rest).cloned().map(Cow::Owned),
         }
     }
 }
@@ -114,7 +114,31 @@ impl fmt::Display for ExprError {
 
 /// Whether an object is a call of one of [`FUNCTIONS`].
 pub fn is_function(members: &Map<String, Json>) -> bool {
-    members.len() == 1 && members.keys().all(|name| FUNCTIONS.iter().any(|(known, _)| known == name))
+    let is = |name: &String| name.starts_with('$') && FUNCTIONS.iter().any(|(known, _)| known == name);
+    members.len() == 1 && members.keys().all(is)
+}
+
+/// The value of an expression, without a copy of what is there as it is: a literal, or what one placeholder names.
+///
+/// # Errors
+/// See [`ExprError`].
+pub fn value_of<'a>(expr: &'a Json, scope: &'a dyn Scope) -> Result<Cow<'a, Json>, ExprError> {
+    match expr {
+        Json::String(text) => match placeholder(text) {
+            Some(path) => scope.path(path).ok_or_else(|| ExprError::Unresolved(path.to_owned())),
+            None if text.contains("${") => resolve_string(text, scope).map(Cow::Owned),
+            None => Ok(Cow::Borrowed(expr)),
+        },
+        Json::Array(_) | Json::Object(_) => resolve(expr, scope).map(Cow::Owned),
+        _ => Ok(Cow::Borrowed(expr)),
+    }
+}
+
+/// The path of a text that is one placeholder and nothing else.
+fn placeholder(text: &str) -> Option<&str> {
+    let path = text.strip_prefix("${")?.strip_suffix('}')?;
+    let odd = path.contains(['}', '$']) || path.split('.').any(str::is_empty);
+    (!odd).then_some(path)
 }
 
 /// The value of an expression.
@@ -185,14 +209,14 @@ fn resolve_string(text: &str, scope: &dyn Scope) -> Result<Json, ExprError> {
     let parts = parts(text).map_err(ExprError::Wrong)?;
     let value = |path: &str| scope.path(path).ok_or_else(|| ExprError::Unresolved(path.to_owned()));
     if let [Part::Placeholder(path)] = parts.as_slice() {
-        return value(path);
+        return value(path).map(Cow::into_owned);
     }
     let mut out = String::new();
     for part in &parts {
         match part {
             Part::Text(text) => out.push_str(text),
-            Part::Placeholder(path) => match value(path)? {
-                Json::String(text) => out.push_str(&text),
+            Part::Placeholder(path) => match &*value(path)? {
+                Json::String(text) => out.push_str(text),
                 other => out.push_str(&other.to_string()),
             },
         }
@@ -209,11 +233,12 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
         // The pattern is resolved element by element, not beforehand.
         let from = argument.get("from").ok_or_else(|| wrong("needs from"))?;
         let is = argument.get("is").ok_or_else(|| wrong("needs is"))?;
-        let list = resolve(from, scope)?;
+        let list = value_of(from, scope)?;
         let items = list.as_array().ok_or_else(|| wrong("from is no list"))?;
         let mut kept = Vec::new();
+        let asks = pattern::Matcher { scope, reasons: false };
         for item in items {
-            match pattern::matches(is, Some(item), scope) {
+            match asks.value(is, Some(item)) {
                 Match::Yes => kept.push(item.clone()),
                 Match::No(_) => {}
                 Match::Unknown(why) => return Err(ExprError::Unknown(why)),
@@ -228,13 +253,14 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
             times.as_u64().filter(|n| *n <= MOST_ELEMENTS).ok_or_else(|| wrong("times is no number of elements"))?;
         return (0..times).map(|index| resolve(each, &Indexed { below: scope, index })).collect();
     }
-    let value = resolve(argument, scope)?;
+    let value = value_of(argument, scope)?;
+    let value = &*value;
     let text = |value: &Json| value.as_str().map(str::to_owned).ok_or_else(|| wrong("a text was expected"));
     let list = |value: &Json| value.as_array().cloned().ok_or_else(|| wrong("a list was expected"));
     match name {
-        "$text" => expand_text(&value).map(Json::String).map_err(|e| wrong(&e)),
+        "$text" => expand_text(value).map(Json::String).map_err(|e| wrong(&e)),
         "$add" | "$sub" | "$mul" | "$div" | "$min" | "$max" => {
-            let numbers: Option<Vec<i128>> = list(&value)?.iter().map(integer).collect();
+            let numbers: Option<Vec<i128>> = list(value)?.iter().map(integer).collect();
             let numbers = numbers.ok_or_else(|| wrong("integers were expected"))?;
             let (first, others) = numbers.split_first().ok_or_else(|| wrong("an empty list"))?;
             let fold = |f: fn(i128, i128) -> Option<i128>| others.iter().try_fold(*first, |n, m| f(n, *m));
@@ -250,18 +276,18 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
             let n = n.ok_or_else(|| wrong("no such number"))?.clamp(i64::MIN.into(), u64::MAX.into());
             Ok(i64::try_from(n).map_or_else(|_| json!(n as u64), |n| json!(n)))
         }
-        "$json_text" => Ok(Json::String(json_text(&value))),
-        "$from_json" => crate::json::parse(text(&value)?.as_bytes(), crate::json::Limits::DATA)
+        "$json_text" => Ok(Json::String(json_text(value))),
+        "$from_json" => crate::json::parse(text(value)?.as_bytes(), crate::json::Limits::DATA)
             .map_err(|error| ExprError::Unresolved(format!("JSON in a text ({error})"))),
         "$intersect" => {
-            let lists = list(&value)?;
+            let lists = list(value)?;
             let [first, second] = lists.as_slice() else { return Err(wrong("two lists were expected")) };
             let second = list(second)?;
             Ok(list(first)?.into_iter().filter(|item| second.iter().any(|other| pattern::equal(item, other))).collect())
         }
         "$merge" => {
             let mut out = Json::Object(Map::new());
-            list(&value)?.iter().for_each(|part| crate::aw::merge(&mut out, part));
+            list(value)?.iter().for_each(|part| crate::aw::merge(&mut out, part));
             Ok(out)
         }
         "$without" => {
@@ -271,11 +297,11 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
             }
             Ok(from)
         }
-        "$request" => crate::aw::request(&value, &format!("r-{}", scope.uuid("request"))).map_err(|why| wrong(&why)),
-        "$aw_digest" => Ok(json!(crate::aw::digest(&value))),
-        "$uuid" => Ok(Json::String(scope.uuid(&text(&value)?))),
-        "$utf8_length" => Ok(json!(text(&value)?.len())),
-        "$size" => match &value {
+        "$request" => crate::aw::request(value, &format!("r-{}", scope.uuid("request"))).map_err(|why| wrong(&why)),
+        "$aw_digest" => Ok(json!(crate::aw::digest(value))),
+        "$uuid" => Ok(Json::String(scope.uuid(&text(value)?))),
+        "$utf8_length" => Ok(json!(text(value)?.len())),
+        "$size" => match value {
             Json::Array(items) => Ok(json!(items.len())),
             Json::Object(members) => Ok(json!(members.len())),
             _ => Err(wrong("a list or object was expected")),
@@ -292,12 +318,12 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
             Ok((0..times).map(|_| element.clone()).collect())
         }
         "$concat" => {
-            let lists: Result<Vec<Vec<Json>>, ExprError> = list(&value)?.iter().map(list).collect();
+            let lists: Result<Vec<Vec<Json>>, ExprError> = list(value)?.iter().map(list).collect();
             Ok(Json::Array(lists?.concat()))
         }
         "$distinct" => {
             let mut kept: Vec<Json> = Vec::new();
-            for item in list(&value)? {
+            for item in list(value)? {
                 if !kept.iter().any(|other| pattern::equal(other, &item)) {
                     kept.push(item);
                 }
@@ -325,13 +351,13 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
             let (from, to) = (index("from", 0)?, index("to", end)?);
             Ok(Json::String(chars[from.min(to)..to].iter().collect()))
         }
-        "$sha256" => Ok(Json::String(sha256_hex(text(&value)?.as_bytes()))),
-        "$instant_ms" => match instant_ms(&text(&value)?) {
+        "$sha256" => Ok(Json::String(sha256_hex(text(value)?.as_bytes()))),
+        "$instant_ms" => match instant_ms(&text(value)?) {
             Some(ms) => Ok(json!(ms)),
             None => Err(ExprError::Unresolved(format!("instant in {value}"))),
         },
         "$variability" => {
-            let texts: Result<Vec<String>, ExprError> = list(&value)?.iter().map(text).collect();
+            let texts: Result<Vec<String>, ExprError> = list(value)?.iter().map(text).collect();
             match variability(&texts?) {
                 Some(bits) => Ok(json!(bits)),
                 None => Err(ExprError::Unknown(format!(
@@ -424,7 +450,8 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 
 /// Bytes as lower-case hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// Milliseconds since 1970 of an RFC 3339 instant.

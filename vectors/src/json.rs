@@ -139,6 +139,11 @@ pub fn pointer_token(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
+/// An object of these members. `json!` would write each out and read it again.
+pub fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
 enum Open {
     Array(Vec<Value>),
     Object { members: Map<String, Value>, name: String },

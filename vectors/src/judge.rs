@@ -122,7 +122,7 @@ pub fn judge(vector: &Vector, transcript: &Transcript) -> Result<Judgement, Fore
             Action::Answer { number, response } => replay.answered(number, &response)?,
             Action::Wait => match replay.next_event() {
                 Some(Event::Answer(entry)) => {
-                    machine.deliver(&entry.at, entry.answer.clone(), entry.answered_ms, &mut judge);
+                    machine.deliver(&entry.at, &entry.answer, entry.answered_ms, &mut judge);
                 }
                 Some(Event::Request(request)) => {
                     if request.now_ms != machine.now_ms() {
@@ -251,22 +251,28 @@ impl<'v> Judge<'v> {
 
     /// Judges one expectation; whether it held, or at least was not found broken.
     fn expectation(&mut self, at: &str, expectation: &Expectation, own: bool, view: &View<'_>) -> bool {
-        let applies = Match::all(expectation.when.iter().map(|condition| view.holds(condition)));
+        let applies = Match::all(expectation.when.iter().map(|condition| view.applies(condition)));
         let held = match applies {
-            Match::Yes => view.holds(&expectation.claim),
+            Match::Yes => match view.applies(&expectation.claim) {
+                // Asked once more, for the reasons: most hold, and then nobody needs what was gathered on the way.
+                Match::No(_) => view.holds(&expectation.claim),
+                other => other,
+            },
             Match::No(_) => return true,
             open => open,
         };
         let (requirement, strength) = match &expectation.about {
-            About::Requirement { id, strength } => (Some(id.clone()), *strength),
+            About::Requirement { id, strength } => (Some(id), *strength),
             About::Precondition(_) => (None, Strength::Must),
         };
-        if let (true, Some(id), Match::Yes | Match::No(_)) = (own, &requirement, &held) {
+        if let (true, Some(id), Match::Yes | Match::No(_)) = (own, requirement, &held)
+            && !self.judged.contains(id)
+        {
             self.judged.insert(id.clone());
         }
         let finding = |message: String, mismatches: Vec<Mismatch>| Finding {
             at: at.to_owned(),
-            requirement: requirement.clone(),
+            requirement: requirement.cloned(),
             message,
             mismatches: mismatches
                 .into_iter()

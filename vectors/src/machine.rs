@@ -8,7 +8,7 @@ use crate::aw;
 use crate::bundle::{Bundle, Text, Value};
 use crate::expr::{self, ExprError, Scope};
 use crate::fixture;
-use crate::json::{Limits, parse};
+use crate::json::{Limits, object, parse};
 use crate::model::{Args, Assertion, Call, Kind, Parallel, Rounds, Spawn, Step, Vector};
 use crate::pattern::Match;
 use crate::script::{Flight, Played, Response, Script};
@@ -129,8 +129,10 @@ pub enum End {
 pub struct View<'m> {
     core: &'m Core<'m>,
     task: usize,
-    /// The step's own values: `request`, `session`, `answer`, `reply`.
+    /// The step's own values: `request`, `session`, `reply`.
     own: &'m Own,
+    /// What came back, as it came.
+    answer: Option<&'m Json>,
 }
 
 type Own = BTreeMap<&'static str, Json>;
@@ -233,7 +235,7 @@ enum RoundKind {
 
 impl Scope for View<'_> {
     fn get(&self, name: &str) -> Option<Cow<'_, Json>> {
-        match self.own.get(name) {
+        match self.answer.filter(|_| name == "answer").or_else(|| self.own.get(name)) {
             Some(value) => Some(Cow::Borrowed(value)),
             None => self.core.lookup(self.task, name),
         }
@@ -244,10 +246,20 @@ impl Scope for View<'_> {
     }
 }
 
-impl View<'_> {
+impl<'m> View<'m> {
+    /// What is visible where nothing has come back.
+    fn of(core: &'m Core<'m>, task: usize, own: &'m Own) -> View<'m> {
+        View { core, task, own, answer: None }
+    }
+
     /// Whether an assertion holds here.
     pub fn holds(&self, assertion: &Assertion) -> Match {
-        assertion.holds(self.own.get("answer"), self)
+        assertion.holds(self.answer, self)
+    }
+
+    /// The same where nobody reads why not.
+    pub fn applies(&self, assertion: &Assertion) -> Match {
+        assertion.applies(self.answer, self)
     }
 }
 
@@ -379,11 +391,12 @@ impl<'v> Machine<'v> {
             Some((Step { kind: Kind::Parallel(parallel), .. }, _)) => Some(parallel),
             _ => None,
         };
+        if messages.len() == 1 {
+            return Action::Send { messages, schedule: None };
+        }
         let place = messages[0].at.clone();
-        let schedule = (messages.len() > 1).then(|| match parallel.and_then(|p| p.schedule) {
-            Some(seed) => seed,
-            None => self.core.dice(&format!("schedule {place}")),
-        });
+        let seed = parallel.and_then(|p| p.schedule);
+        let schedule = Some(seed.unwrap_or_else(|| self.core.dice(&format!("schedule {place}"))));
         if !parallel.is_some_and(|p| p.as_written) {
             self.core.shuffle(&place, &mut messages);
         }
@@ -391,7 +404,7 @@ impl<'v> Machine<'v> {
     }
 
     /// Tells what came of a message. `now_ms` is the target's time, in milliseconds since 1970; it never goes back.
-    pub fn deliver(&mut self, at: &str, answer: Answer, now_ms: i64, observer: &mut dyn Observer) {
+    pub fn deliver(&mut self, at: &str, answer: &Answer, now_ms: i64, observer: &mut dyn Observer) {
         self.core.now_ms = self.core.now_ms.max(now_ms);
         if let Some((number, response)) = self.withheld.remove(at) {
             // What a target answers to consumer.cancel is free; that it answers is not.
@@ -408,7 +421,7 @@ impl<'v> Machine<'v> {
             // A pause is over: the next round is ready.
             return;
         }
-        if let Answer::Result(result) = &answer {
+        if let Answer::Result(result) = answer {
             if matches!(step.kind, Kind::Discover(_)) {
                 self.core.version_1_ids.extend(version_1_ids(result));
             }
@@ -420,13 +433,12 @@ impl<'v> Machine<'v> {
             if let Some(name) = &step.save {
                 self.save(task, name, reply.clone());
             }
-            own.insert("answer", result.clone());
             own.insert("reply", reply);
         }
         // A pause that is given up belongs to the repeat, whose place has no round.
         let place =
             if matches!(step.kind, Kind::Repeat { .. }) { at.rsplit_once('[').map_or(at, |(p, _)| p) } else { at };
-        self.over(task, place, step, Some(&answer), &own, observer);
+        self.over(task, place, step, Some(answer), &own, observer);
     }
 
     /// Tells of a request of the target; the answer is an [`Action::Answer`] with the number that this gives.
@@ -436,7 +448,7 @@ impl<'v> Machine<'v> {
         let (during, task) = self.open_step();
         let mut script = self.core.script.take().expect("it is only away while it plays");
         let none = Own::new();
-        let view = View { core: &self.core, task, own: &none };
+        let view = View::of(&self.core, task, &none);
         let played = script.play(verb, params, self.core.now_ms, &during, &view);
         let mut own = Own::new();
         if verb == "provider.call"
@@ -448,7 +460,7 @@ impl<'v> Machine<'v> {
         self.core.script = Some(script);
         // Also a request that the script has no answer for, as something in it is wrong.
         if verb == "provider.call" {
-            let view = View { core: &self.core, task, own: &own };
+            let view = View::of(&self.core, task, &own);
             if !observer.incoming(&during, &view) {
                 self.stop();
             }
@@ -487,7 +499,7 @@ impl<'v> Machine<'v> {
     }
 
     /// The target broke down over `consumer.cancel`: that is a breakdown of the execution that it cancels.
-    fn broken_cancel(&mut self, answer: Answer, observer: &mut dyn Observer) {
+    fn broken_cancel(&mut self, answer: &Answer, observer: &mut dyn Observer) {
         let (during, _) = self.open_step();
         let now_ms = self.core.now_ms;
         self.deliver(&during, answer, now_ms, observer);
@@ -548,7 +560,11 @@ impl<'v> Machine<'v> {
         own: &Own,
         observer: &mut dyn Observer,
     ) {
-        let view = View { core: &self.core, task, own };
+        let answered = match answer {
+            Some(Answer::Result(result)) => Some(result),
+            _ => None,
+        };
+        let view = View { answer: answered, ..View::of(&self.core, task, own) };
         if !observer.step(at, step, answer, &view) {
             self.stop();
         }
@@ -565,8 +581,8 @@ impl<'v> Machine<'v> {
         frame.index += 1;
         if let Some(when) = &step.when {
             let own = Own::new();
-            let view = View { core: &self.core, task, own: &own };
-            match view.holds(when) {
+            let view = View::of(&self.core, task, &own);
+            match view.applies(when) {
                 Match::Yes => {}
                 Match::No(_) => return Ok(None),
                 Match::Unknown(why) => {
@@ -588,7 +604,7 @@ impl<'v> Machine<'v> {
     ) -> Result<Option<Action>, ExprError> {
         let mut own = Own::new();
         let none = Own::new();
-        let view = View { core: &self.core, task, own: &none };
+        let view = View::of(&self.core, task, &none);
         let message = |verb: &str, params: Json| Message { at: at.to_owned(), verb: verb.to_owned(), params };
         match &step.kind {
             Kind::Call(call) => {
@@ -771,8 +787,8 @@ impl<'v> Machine<'v> {
             for (name, value) in values {
                 self.save(task, &name, value);
             }
-            let view = View { core: &self.core, task, own: &own };
-            match view.holds(until) {
+            let view = View::of(&self.core, task, &own);
+            match view.applies(until) {
                 Match::Yes => {
                     self.over(task, &at, step, None, &own, observer);
                     return Ok(None);
@@ -869,7 +885,7 @@ fn call_params(call: &Call, at: &str, view: &View<'_>) -> Result<Json, ExprError
     let method = expr::resolve(&call.method, view)?;
     let authority = match &call.authority {
         Some(authority) => expr::resolve(authority, view)?,
-        None => view.path("target.authority").unwrap_or_else(|| json!("")),
+        None => view.path("target.authority").map_or_else(|| json!(""), Cow::into_owned),
     };
     let arg = expr::resolve(&call.arg, view)?;
     let extras = match &call.extras {
@@ -878,7 +894,8 @@ fn call_params(call: &Call, at: &str, view: &View<'_>) -> Result<Json, ExprError
     };
     let name = expr::resolve(&call.caller, view)?;
     let caller = path_of(view, &format!("callers.{}", name.as_str().unwrap_or_default()))?;
-    Ok(json!({ "caller": caller, "authority": authority, "method": method, "arg": arg, "extras": extras }))
+    let members = [("caller", caller), ("authority", authority), ("method", method), ("arg", arg), ("extras", extras)];
+    Ok(object(members))
 }
 
 fn extras(call: &Call, given: &Map<String, Json>, at: &str, view: &View<'_>) -> Result<Json, ExprError> {
@@ -894,9 +911,9 @@ fn extras(call: &Call, given: &Map<String, Json>, at: &str, view: &View<'_>) -> 
             None => view.uuid(&format!("@{at}")),
         };
         extras.insert("protocol_version".into(), json!({ "int": 2 }));
-        extras.insert("session_token".into(), json!({ "string": token }));
+        extras.insert("session_token".into(), object([("string", token)]));
         extras.insert("request_id".into(), json!({ "string": request }));
-        extras.insert("deadline_at_ms".into(), json!({ "long": expr::resolve(&deadline, view)? }));
+        extras.insert("deadline_at_ms".into(), object([("long", expr::resolve(&deadline, view)?)]));
     }
     if let Some(offer) = &call.offer {
         let offer = expr::resolve(offer, view)?;
@@ -904,18 +921,18 @@ fn extras(call: &Call, given: &Map<String, Json>, at: &str, view: &View<'_>) -> 
         extras.insert("consumer_capabilities".into(), json!({ "string": offer.to_string() }));
     }
     if let Some(tool) = &call.tool {
-        extras.insert("tool_name".into(), json!({ "string": expr::resolve(tool, view)? }));
+        extras.insert("tool_name".into(), object([("string", expr::resolve(tool, view)?)]));
     }
     if let Some(args) = &call.args {
         let text = match args {
             Args::Value(value) => Json::String(expr::json_text(&expr::resolve(value, view)?)),
             Args::Text(text) => expr::resolve(text, view)?,
         };
-        extras.insert("args".into(), json!({ "string": text }));
+        extras.insert("args".into(), object([("string", text)]));
     }
     if let Some(resume) = &call.resume {
         let token = path_of(view, &format!("{resume}.resume_token"))?;
-        extras.insert("resume_token".into(), json!({ "string": token }));
+        extras.insert("resume_token".into(), object([("string", token)]));
     }
     for (key, value) in given {
         if value.is_null() {
@@ -952,15 +969,16 @@ fn spawn_params(spawn: &Spawn, view: &View<'_>) -> Result<Json, ExprError> {
 }
 
 fn path_of(view: &View<'_>, path: &str) -> Result<Json, ExprError> {
-    view.path(path).ok_or_else(|| ExprError::Unresolved(path.to_owned()))
+    view.path(path).map(Cow::into_owned).ok_or_else(|| ExprError::Unresolved(path.to_owned()))
 }
 
 /// What placeholders see of a request: its keys without types (`extras`) and with them (`typed`), beside `method` and
 /// `caller`.
 pub(crate) fn request_view(params: &Json) -> Json {
     let extras = params.get("extras").and_then(|extras| Bundle::from_json(extras).ok());
-    let extras = extras.map_or(Json::Null, |bundle| flatten_bundle(&bundle));
-    json!({ "method": params["method"], "caller": params["caller"], "typed": params["extras"], "extras": extras })
+    let extras = extras.map_or(Json::Null, flatten_bundle);
+    let given = |name: &str| params[name].clone();
+    object([("method", given("method")), ("caller", given("caller")), ("typed", given("extras")), ("extras", extras)])
 }
 
 /// What placeholders see of an answer: for a Bundle its keys without their types, `data` read as JSON where it is some;
@@ -968,25 +986,26 @@ pub(crate) fn request_view(params: &Json) -> Json {
 pub fn flatten_reply(result: &Json) -> Json {
     let bundle = result.get("bundle").filter(|bundle| bundle.is_object());
     match bundle.and_then(|bundle| Bundle::from_json(bundle).ok()) {
-        Some(bundle) => flatten_bundle(&bundle),
+        Some(bundle) => flatten_bundle(bundle),
         None => result.clone(),
     }
 }
 
-fn flatten_bundle(bundle: &Bundle) -> Json {
+fn flatten_bundle(bundle: Bundle) -> Json {
     let mut out = Map::new();
-    for (key, value) in &bundle.0 {
+    for (key, value) in bundle.0 {
         let plain = match value {
             Value::String(Text::Unicode(text)) if key == "data" => {
-                parse(text.as_bytes(), Limits::DATA).unwrap_or_else(|_| Json::String(text.clone()))
+                parse(text.as_bytes(), Limits::DATA).unwrap_or(Json::String(text))
             }
+            Value::String(Text::Unicode(text)) => Json::String(text),
             Value::Bundle(inner) => flatten_bundle(inner),
             other => match other.to_json() {
                 Json::Object(o) => o.into_iter().next().map_or(Json::Null, |(_, value)| value),
                 other => other,
             },
         };
-        out.insert(key.clone(), plain);
+        out.insert(key, plain);
     }
     Json::Object(out)
 }

@@ -81,6 +81,17 @@ pub enum Stack {
     V2Only,
 }
 
+impl Stack {
+    /// Whether a provider of version 2 is meant that speaks version 1 as well, or does not.
+    pub fn fits(self, dual: bool) -> bool {
+        match self {
+            Stack::Any => true,
+            Stack::Dual => dual,
+            Stack::V2Only => !dual,
+        }
+    }
+}
+
 /// Where a generated vector comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generated {

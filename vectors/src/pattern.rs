@@ -11,10 +11,13 @@
 
 use crate::expr::{self, ExprError, Scope};
 use crate::json::{Fault, Limits, parse, pointer_token};
+use crate::model::Assertion;
 use crate::schema::{self, Checked};
 use serde_json::{Map, Value as Json, json};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::fmt;
 use std::rc::Rc;
 
 /// The operators, each with its argument and what it asks. This is the whole list.
@@ -84,15 +87,20 @@ pub struct Mismatch {
 impl Match {
     /// All must hold: any No is No (with every reason), else any Wrong or Unknown is that.
     pub fn all(matches: impl IntoIterator<Item = Match>) -> Match {
-        let (mut no, mut open) = (Vec::new(), None);
+        let (mut no, mut open) = (None::<Vec<Mismatch>>, None);
         for one in matches {
             match one {
                 Match::Yes => {}
-                Match::No(mut reasons) => no.append(&mut reasons),
+                // Where nobody reads the reasons, nothing can be added to a No.
+                Match::No(reasons) if reasons.is_empty() => return Match::No(no.unwrap_or_default()),
+                Match::No(mut reasons) => match &mut no {
+                    None => no = Some(reasons),
+                    Some(no) => no.append(&mut reasons),
+                },
                 other => open = graver(open, other),
             }
         }
-        if no.is_empty() { open.unwrap_or(Match::Yes) } else { Match::No(no) }
+        no.map_or_else(|| open.unwrap_or(Match::Yes), Match::No)
     }
 
     /// One must hold: any Yes is Yes, else any Wrong or Unknown is that, else No with every reason.
@@ -106,15 +114,6 @@ impl Match {
             }
         }
         open.unwrap_or(Match::No(no))
-    }
-
-    /// Yes and No change places; the rest stays.
-    pub fn negated(self, mismatch: impl FnOnce() -> Mismatch) -> Match {
-        match self {
-            Match::Yes => Match::No(vec![mismatch()]),
-            Match::No(_) => Match::Yes,
-            other => other,
-        }
     }
 
     fn from_error(error: ExprError) -> Match {
@@ -136,11 +135,7 @@ fn graver(known: Option<Match>, new: Match) -> Option<Match> {
 
 /// Whether the value of an expression (or its absence) matches a pattern.
 pub fn value_matches(that: &Json, is: &Json, scope: &dyn Scope) -> Match {
-    match expr::resolve(that, scope) {
-        Ok(value) => matches(is, Some(&value), scope),
-        Err(ExprError::Unresolved(_)) => matches(is, None, scope),
-        Err(error) => Match::from_error(error),
-    }
+    Matcher { scope, reasons: true }.expression(that, is)
 }
 
 /// Whether an object is a list of operators: not empty, and every member begins with `$`.
@@ -150,7 +145,7 @@ pub fn is_operators(members: &Map<String, Json>) -> bool {
 
 /// Whether a value (or its absence) matches a pattern.
 pub fn matches(pattern: &Json, value: Option<&Json>, scope: &dyn Scope) -> Match {
-    Matcher { scope }.matches(pattern, value, "")
+    Matcher { scope, reasons: true }.value(pattern, value)
 }
 
 /// Whether two values are equal: numbers as numbers, object members in any order.
@@ -185,54 +180,125 @@ fn absent(value: Option<&Json>) -> bool {
     }
 }
 
-struct Matcher<'s> {
-    scope: &'s dyn Scope,
+/// Asks whether values match.
+#[derive(Clone, Copy)]
+pub(crate) struct Matcher<'s> {
+    /// Where placeholders find their values.
+    pub(crate) scope: &'s dyn Scope,
+    /// Whether anybody reads why something does not match: that holds copies of what was expected and of what came, and
+    /// most questions are whether a rule applies at all. Without, a No has no reasons.
+    pub(crate) reasons: bool,
+}
+
+/// The place of a value, which becomes a JSON Pointer only where somebody reads it.
+enum At<'a> {
+    Top,
+    Member(&'a At<'a>, &'a str),
+    Element(&'a At<'a>, usize),
+    /// What a text holds as JSON.
+    Inside(&'a At<'a>),
+}
+
+impl fmt::Display for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            At::Top => Ok(()),
+            At::Member(above, name) => write!(f, "{above}/{}", pointer_token(name)),
+            At::Element(above, n) => write!(f, "{above}/{n}"),
+            At::Inside(above) => write!(f, "{above}#"),
+        }
+    }
 }
 
 impl Matcher<'_> {
-    fn matches(&self, pattern: &Json, value: Option<&Json>, at: &str) -> Match {
+    /// See [`value_matches`].
+    pub(crate) fn expression(&self, that: &Json, is: &Json) -> Match {
+        match expr::value_of(that, self.scope) {
+            Ok(value) => self.value(is, Some(&value)),
+            Err(ExprError::Unresolved(_)) => self.value(is, None),
+            Err(error) => Match::from_error(error),
+        }
+    }
+
+    /// See [`matches()`].
+    pub(crate) fn value(&self, pattern: &Json, value: Option<&Json>) -> Match {
+        self.matches(pattern, value, &At::Top)
+    }
+
+    fn matches(&self, pattern: &Json, value: Option<&Json>, at: &At<'_>) -> Match {
         match pattern {
             Json::Object(members) if expr::is_function(members) => self.computed(pattern, value, at),
             Json::Object(members) if is_operators(members) => {
                 Match::all(members.iter().map(|(name, argument)| self.operator(name, argument, value, at)))
             }
             Json::Object(members) => {
-                let Some(Json::Object(actual)) = value else { return no(pattern, value, at) };
-                Match::all(members.iter().map(|(name, pattern)| {
-                    self.matches(pattern, actual.get(name), &format!("{at}/{}", pointer_token(name)))
-                }))
+                let Some(Json::Object(actual)) = value else { return self.no(|| pattern.clone(), value, at) };
+                let each = members.iter();
+                Match::all(each.map(|(name, pattern)| self.matches(pattern, actual.get(name), &At::Member(at, name))))
             }
             Json::Array(items) => {
-                let Some(Json::Array(actual)) = value else { return no(pattern, value, at) };
+                let Some(Json::Array(actual)) = value else { return self.no(|| pattern.clone(), value, at) };
                 if items.len() != actual.len() {
-                    return no(pattern, value, at);
+                    return self.no(|| pattern.clone(), value, at);
                 }
                 let pairs = items.iter().zip(actual).enumerate();
-                Match::all(pairs.map(|(n, (pattern, value))| self.matches(pattern, Some(value), &format!("{at}/{n}"))))
+                Match::all(pairs.map(|(n, (pattern, value))| self.matches(pattern, Some(value), &At::Element(at, n))))
             }
             Json::String(text) if text.contains("${") => self.computed(pattern, value, at),
             _ => {
                 if value.is_some_and(|value| equal(pattern, value)) {
                     Match::Yes
                 } else {
-                    no(pattern, value, at)
+                    self.no(|| pattern.clone(), value, at)
                 }
             }
         }
     }
 
     /// A placeholder or function stands for a literal value, which is not read as a pattern again.
-    fn computed(&self, pattern: &Json, value: Option<&Json>, at: &str) -> Match {
-        match expr::resolve(pattern, self.scope) {
+    fn computed(&self, pattern: &Json, value: Option<&Json>, at: &At<'_>) -> Match {
+        match expr::value_of(pattern, self.scope) {
             Ok(literal) if value.is_some_and(|value| equal(&literal, value)) => Match::Yes,
-            Ok(literal) => no(&literal, value, at),
+            Ok(literal) => self.no(|| literal.into_owned(), value, at),
             Err(error) => Match::from_error(error),
         }
     }
 
-    fn operator(&self, name: &str, argument: &Json, value: Option<&Json>, at: &str) -> Match {
-        let this = || json!({ name: argument });
-        let holds = |yes: bool| if yes { Match::Yes } else { no(&this(), value, at) };
+    /// Yes and No change places; the rest stays. `expected` is said of what should not have been.
+    fn negated(&self, asked: Match, expected: impl FnOnce() -> Json, value: Option<&Json>, at: &At<'_>) -> Match {
+        match asked {
+            Match::Yes => self.no(expected, value, at),
+            Match::No(_) => Match::Yes,
+            other => other,
+        }
+    }
+
+    /// Whether an assertion holds; see [`Assertion::holds`].
+    pub(crate) fn assertion(&self, assertion: &Assertion, answer: Option<&Json>) -> Match {
+        match assertion {
+            Assertion::Is { that: None, is } => self.value(is, answer),
+            Assertion::Is { that: Some(that), is } => self.expression(that, is),
+            Assertion::AnyOf(list) => Match::any(list.iter().map(|one| self.assertion(one, answer))),
+            Assertion::AllOf(list) => Match::all(list.iter().map(|one| self.assertion(one, answer))),
+            Assertion::NoneOf(list) => {
+                let any = Match::any(list.iter().map(|one| self.within().assertion(one, answer)));
+                self.negated(any, || json!("none of the excluded cases"), answer, &At::Top)
+            }
+        }
+    }
+
+    /// No, and where anybody reads it why.
+    fn no(&self, expected: impl FnOnce() -> Json, value: Option<&Json>, at: &At<'_>) -> Match {
+        Match::No(if self.reasons { vec![mismatch(expected(), value, at)] } else { Vec::new() })
+    }
+
+    /// The same, for what is asked within, whose reasons nobody reads.
+    fn within(&self) -> Matcher<'_> {
+        Matcher { reasons: false, ..*self }
+    }
+
+    fn operator(&self, name: &str, argument: &Json, value: Option<&Json>, at: &At<'_>) -> Match {
+        let holds = |yes: bool| if yes { Match::Yes } else { self.no(|| json!({ name: argument }), value, at) };
         match name {
             "$any" => return holds(value.is_some()),
             "$absent" => return holds(absent(value)),
@@ -244,12 +310,11 @@ impl Matcher<'_> {
                     Ok(list) => list,
                     Err(error) => return Match::from_error(error),
                 };
-                let each = list.iter().map(|pattern| self.matches(pattern, value, at));
                 if name == "$all" {
-                    return Match::all(each);
+                    return Match::all(list.iter().map(|pattern| self.matches(pattern, value, at)));
                 }
-                return match Match::any(each) {
-                    Match::No(_) => no(&json!({ "$one_of": list }), value, at),
+                return match Match::any(list.iter().map(|pattern| self.within().matches(pattern, value, at))) {
+                    Match::No(_) => self.no(|| json!({ "$one_of": list }), value, at),
                     other => other,
                 };
             }
@@ -264,20 +329,23 @@ impl Matcher<'_> {
     }
 
     /// An operator on a value that is there.
-    fn on_value(&self, name: &str, argument: &Json, actual: &Json, at: &str) -> Result<Match, ExprError> {
+    fn on_value(&self, name: &str, argument: &Json, actual: &Json, at: &At<'_>) -> Result<Match, ExprError> {
         let value = Some(actual);
-        let holds = |yes: bool| if yes { Match::Yes } else { no(&json!({ name: argument }), value, at) };
+        let holds = |yes: bool| if yes { Match::Yes } else { self.no(|| json!({ name: argument }), value, at) };
         let wrong = |what: &str| ExprError::Wrong(format!("{name}: {what}"));
-        let resolved = || expr::resolve(argument, self.scope);
-        let text_argument = || match resolved()? {
+        let resolved = || expr::value_of(argument, self.scope);
+        let text_argument = || match resolved()?.into_owned() {
             Json::String(text) => Ok(text),
             _ => Err(wrong("a text was expected")),
         };
         Ok(match name {
-            "$not" => self.matches(argument, value, at).negated(|| mismatch(&json!({ "$not": argument }), value, at)),
+            "$not" => {
+                let asked = self.within().matches(argument, value, at);
+                self.negated(asked, || json!({ "$not": argument }), value, at)
+            }
             "$equals" => {
                 let literal = resolved()?;
-                if equal(&literal, actual) { Match::Yes } else { no(&json!({ "$equals": literal }), value, at) }
+                if equal(&literal, actual) { Match::Yes } else { self.no(|| json!({ "$equals": literal }), value, at) }
             }
             "$only" => {
                 let names = resolved()?;
@@ -295,16 +363,21 @@ impl Matcher<'_> {
                 let needle = text_argument()?;
                 let found =
                     |text: &str| if name == "$has_text" { text.contains(&needle) } else { text.starts_with(&needle) };
-                if actual.as_str().is_some_and(found) { Match::Yes } else { no(&json!({ name: needle }), value, at) }
+                if actual.as_str().is_some_and(found) {
+                    Match::Yes
+                } else {
+                    self.no(|| json!({ name: needle }), value, at)
+                }
             }
             "$lacks" => {
-                let Json::Array(list) = resolved()? else { return Err(wrong("a list of texts was expected")) };
+                let list = resolved()?;
+                let list = list.as_array().ok_or_else(|| wrong("a list of texts was expected"))?;
                 let needles: Option<Vec<&str>> = list.iter().map(|n| n.as_str().filter(|n| !n.is_empty())).collect();
                 let needles = needles.ok_or_else(|| wrong("texts that are not empty were expected"))?;
                 let text = actual.as_str().map_or_else(|| actual.to_string(), str::to_owned).to_lowercase();
                 match needles.iter().find(|needle| text.contains(&needle.to_lowercase())) {
                     None => Match::Yes,
-                    Some(needle) => no(&json!({ "$lacks": [needle] }), value, at),
+                    Some(needle) => self.no(|| json!({ "$lacks": [needle] }), value, at),
                 }
             }
             "$uuid_form" => holds(actual.as_str().is_some_and(is_uuid)),
@@ -317,7 +390,7 @@ impl Matcher<'_> {
                     "$lt" => order.is_lt(),
                     _ => order.is_le(),
                 });
-                if yes { Match::Yes } else { no(&json!({ name: bound }), value, at) }
+                if yes { Match::Yes } else { self.no(|| json!({ name: bound }), value, at) }
             }
             "$length" => {
                 let length = match actual {
@@ -333,28 +406,28 @@ impl Matcher<'_> {
                 None => holds(false),
             },
             "$json" => match actual.as_str().map(|text| parse(text.as_bytes(), Limits::DATA)) {
-                Some(Ok(inner)) => self.matches(argument, Some(&inner), &format!("{at}#")),
+                Some(Ok(inner)) => self.matches(argument, Some(&inner), &At::Inside(at)),
                 Some(Err(error)) if error.fault == Fault::TooMany => Match::Unknown(format!("{at}: {error}")),
-                Some(Err(error)) => no(&json!(format!("JSON text ({error})")), value, at),
+                Some(Err(error)) => self.no(|| json!(format!("JSON text ({error})")), value, at),
                 None => holds(false),
             },
             "$each" => match actual {
                 Json::Array(items) => Match::all(
-                    items.iter().enumerate().map(|(n, item)| self.matches(argument, Some(item), &format!("{at}/{n}"))),
+                    items.iter().enumerate().map(|(n, item)| self.matches(argument, Some(item), &At::Element(at, n))),
                 ),
                 Json::Object(members) => Match::all(
-                    members
-                        .iter()
-                        .map(|(key, item)| self.matches(argument, Some(item), &format!("{at}/{}", pointer_token(key)))),
+                    members.iter().map(|(key, item)| self.matches(argument, Some(item), &At::Member(at, key))),
                 ),
                 _ => holds(false),
             },
             "$some" => match actual {
-                Json::Array(items) => match Match::any(items.iter().map(|item| self.matches(argument, Some(item), at)))
-                {
-                    Match::No(_) => holds(false),
-                    other => other,
-                },
+                Json::Array(items) => {
+                    let within = self.within();
+                    match Match::any(items.iter().map(|item| within.matches(argument, Some(item), at))) {
+                        Match::No(_) => holds(false),
+                        other => other,
+                    }
+                }
                 _ => holds(false),
             },
             "$tally" => self.tally(argument, actual, at),
@@ -385,46 +458,55 @@ impl Matcher<'_> {
                 let argument = resolved()?;
                 let schema = argument.get("schema").ok_or_else(|| wrong("needs schema"))?;
                 let dialect = argument.get("dialect").and_then(Json::as_str).unwrap_or(schema::DRAFT_2020_12);
-                checked(schema::instance_of(schema, dialect, actual), value, at)
+                self.checked(schema::instance_of(schema, dialect, actual), value, at)
             }
-            "$valid_schema" => checked(schema::valid_schema(actual, &text_argument()?), value, at),
-            "$self_contained" => checked(schema::self_contained(actual), value, at),
+            "$valid_schema" => self.checked(schema::valid_schema(actual, &text_argument()?), value, at),
+            "$self_contained" => self.checked(schema::self_contained(actual), value, at),
             "$instant" => match actual.as_str().and_then(expr::instant_ms) {
                 Some(ms) => self.measured(name, argument, &json!(ms), at),
-                None => no(&json!("an RFC 3339 instant"), value, at),
+                None => self.no(|| json!("an RFC 3339 instant"), value, at),
             },
             _ => return Err(wrong("there is no such operator")),
         })
     }
 
-    fn tally(&self, argument: &Json, actual: &Json, at: &str) -> Match {
+    fn checked(&self, checked: Checked, value: Option<&Json>, at: &At<'_>) -> Match {
+        match checked {
+            Checked::Yes => Match::Yes,
+            Checked::No(why) => self.no(|| json!(why), value, at),
+            Checked::Unknown(why) => Match::Unknown(why),
+        }
+    }
+
+    fn tally(&self, argument: &Json, actual: &Json, at: &At<'_>) -> Match {
         let (Json::Array(items), Some(of), Some(is)) = (actual, argument.get("of"), argument.get("is")) else {
-            return no(&json!({ "$tally": argument }), Some(actual), at);
+            return self.no(|| json!({ "$tally": argument }), Some(actual), at);
         };
-        let each: Vec<Match> = items.iter().map(|item| self.matches(of, Some(item), at)).collect();
+        let each: Vec<Match> = items.iter().map(|item| self.within().matches(of, Some(item), at)).collect();
         if let Some(open) = each.iter().find(|m| matches!(m, Match::Unknown(_) | Match::Wrong(_))) {
             return open.clone();
         }
         let count = each.iter().filter(|m| matches!(m, Match::Yes)).count();
-        match self.matches(is, Some(&json!(count)), at) {
-            Match::No(_) => no(&json!({ "$tally": argument, "counted": count }), Some(actual), at),
+        match self.within().matches(is, Some(&json!(count)), at) {
+            Match::No(_) => self.no(|| json!({ "$tally": argument, "counted": count }), Some(actual), at),
             other => other,
         }
     }
 
     /// A list of patterns may be given whole by a placeholder.
-    fn list_of_patterns(&self, argument: &Json) -> Result<Vec<Json>, ExprError> {
+    fn list_of_patterns<'a>(&'a self, argument: &'a Json) -> Result<Cow<'a, [Json]>, ExprError> {
         let list = match argument {
-            Json::String(_) => expr::resolve(argument, self.scope)?,
-            list => list.clone(),
+            Json::String(_) => expr::value_of(argument, self.scope)?,
+            list => Cow::Borrowed(list),
         };
         match list {
-            Json::Array(list) => Ok(list),
+            Cow::Borrowed(Json::Array(list)) => Ok(Cow::Borrowed(list)),
+            Cow::Owned(Json::Array(list)) => Ok(Cow::Owned(list)),
             _ => Err(ExprError::Wrong("a list of patterns was expected".into())),
         }
     }
 
-    fn measured(&self, name: &str, pattern: &Json, measure: &Json, at: &str) -> Match {
+    fn measured(&self, name: &str, pattern: &Json, measure: &Json, at: &At<'_>) -> Match {
         match self.matches(pattern, Some(measure), at) {
             Match::No(reasons) => Match::No(
                 reasons.into_iter().map(|r| Mismatch { expected: json!({ name: r.expected }), ..r }).collect(),
@@ -434,7 +516,7 @@ impl Matcher<'_> {
     }
 
     /// Whether every pattern can be given an element of its own (bipartite matching by augmenting paths).
-    fn bag(&self, patterns: &[Json], items: &[Json], value: Option<&Json>, at: &str) -> Match {
+    fn bag(&self, patterns: &[Json], items: &[Json], value: Option<&Json>, at: &At<'_>) -> Match {
         fn place(p: usize, fits: &[Vec<bool>], owner: &mut [Option<usize>], seen: &mut [bool]) -> bool {
             for item in 0..owner.len() {
                 if fits[p][item] && !seen[item] {
@@ -451,7 +533,7 @@ impl Matcher<'_> {
         for pattern in patterns {
             let mut row = Vec::new();
             for item in items {
-                match self.matches(pattern, Some(item), "") {
+                match self.within().value(pattern, Some(item)) {
                     Match::Yes => row.push(true),
                     Match::No(_) => row.push(false),
                     other => return other,
@@ -462,16 +544,12 @@ impl Matcher<'_> {
         let mut owner = vec![None; items.len()];
         let assigned = items.len() == patterns.len()
             && (0..patterns.len()).all(|p| place(p, &fits, &mut owner, &mut vec![false; items.len()]));
-        if assigned { Match::Yes } else { no(&json!({ "$bag": patterns }), value, at) }
+        if assigned { Match::Yes } else { self.no(|| json!({ "$bag": patterns }), value, at) }
     }
 }
 
-fn mismatch(expected: &Json, actual: Option<&Json>, at: &str) -> Mismatch {
-    Mismatch { pointer: at.to_owned(), expected: expected.clone(), actual: actual.cloned() }
-}
-
-fn no(expected: &Json, actual: Option<&Json>, at: &str) -> Match {
-    Match::No(vec![mismatch(expected, actual, at)])
+fn mismatch(expected: Json, actual: Option<&Json>, at: &At<'_>) -> Mismatch {
+    Mismatch { pointer: at.to_string(), expected, actual: actual.cloned() }
 }
 
 fn is_uuid(text: &str) -> bool {
@@ -519,14 +597,6 @@ pub fn cut(value: &Json) -> Json {
     level(value, LEVELS)
 }
 
-fn checked(checked: Checked, value: Option<&Json>, at: &str) -> Match {
-    match checked {
-        Checked::Yes => Match::Yes,
-        Checked::No(why) => no(&json!(why), value, at),
-        Checked::Unknown(why) => Match::Unknown(why),
-    }
-}
-
 fn type_is(name: &str, value: &Json) -> bool {
     match (name, value) {
         ("null", Json::Null)
@@ -569,7 +639,6 @@ pub(crate) fn regex(text: &str) -> Result<Rc<regex::Regex>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::borrow::Cow;
 
     struct Names(Json);
 

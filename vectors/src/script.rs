@@ -316,7 +316,7 @@ impl<'v> Script<'v> {
             if !named || !counted {
                 continue;
             }
-            match rule.when.as_ref().map(|when| when.holds(None, &request)) {
+            match rule.when.as_ref().map(|when| when.applies(None, &request)) {
                 None | Some(Match::Yes) => {}
                 Some(Match::Wrong(why)) => return Err(ExprError::Wrong(why)),
                 Some(_) => continue,
@@ -540,7 +540,7 @@ fn change_data(
 
 /// The answer of a rule on the wire, before its extras.
 fn wire(form: &ReplyForm, request: &Request<'_>) -> Result<Json, ExprError> {
-    let echo = request.path("request.extras.request_id").filter(Json::is_string);
+    let echo = request.path("request.extras.request_id").filter(|id| id.is_string());
     let bundle = |status: &str, v1: bool, members: Vec<(&str, Json)>| {
         let mut bundle = Map::new();
         bundle.insert("status".into(), json!({ "string": status }));

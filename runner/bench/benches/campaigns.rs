@@ -37,7 +37,7 @@ fn measure(transport: &str, target: &str, role: Role, aim: u64) {
     let adapter = adapter(target);
     let reader = Reader::new("cetp-v2").unwrap();
     let interrupted = AtomicBool::new(false);
-    let bench = Bench::new(adapter.as_ref(), &reader, 0, &interrupted).unwrap();
+    let bench = Bench::new(adapter.as_ref(), &reader, &interrupted).unwrap();
     let material = Material::new(&Catalogue::embedded(), role, &bench.target, true).unwrap();
     let mut campaign = Campaign::new(bench, &material, 0);
     let begun = Instant::now();

@@ -15,6 +15,7 @@ use cetp_runner::target::Opener;
 use cetp_vectors::ledger::Role;
 use serde_json::Value as Json;
 use std::path::Path;
+use std::time::Duration;
 
 /// The names after `builtin:`.
 pub const NAMES: &[&str] = &["provider", "provider-v2-only", "provider-core", "consumer", "consumer-core"];
@@ -29,6 +30,10 @@ impl LocalTarget for Provider {
 
     fn schedule(&self, seed: u64, calls: usize) {
         self.0.schedule(seed, calls);
+    }
+
+    fn at_rest(&self, limit: Duration) -> Option<bool> {
+        Some(self.0.at_rest(limit))
     }
 }
 

@@ -30,6 +30,11 @@ use exit::{Exit, Stop};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+/// JSON is trees of small values, made and dropped by several threads. The allocator of glibc gives the top of a heap back to
+/// the system and takes it again at each of them, which took most of the time of everything.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The conformance suite for CETP v2 and aw-provider/v1alpha1
 #[derive(Parser)]
 #[command(name = "cetp-conformance", version, max_term_width = 100)]

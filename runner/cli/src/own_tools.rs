@@ -1,4 +1,5 @@
-//! `vectors generate --from-target`: vectors for the tools that a real provider has. The main function is [`generate`].
+//! `vectors generate --from-target`: vectors for the tools that a real provider has. The main function is [`generate`], the
+//! main type [`OwnTools`].
 
 use crate::builtin;
 use crate::exit::{Exit, Stop};
@@ -17,21 +18,42 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Where the vectors of a target's own tools lie in a folder.
 const FILE: &str = "cetp-v2/provider/own-tools.json";
 
-/// Vectors for the tools of a target, why tools were left out, and how many tools it has.
-pub fn vectors(target: &str, allow_effects: bool) -> Result<(Vec<Json>, Vec<String>, usize), Stop> {
-    let opened = builtin::opener(false).open(target).map_err(|error| Stop::usage(error.to_string()))?;
-    let gone = |fault: cetp_runner::adapter::Fault| Stop::target(format!("{target}: {fault}"));
-    let (mut session, _, describe) = engine::describe(opened.adapter.as_ref()).map_err(gone)?;
-    let asked = Asked { session: session.as_mut(), describe: &describe, limit: opened.adapter.limits().start() };
-    let (tools, dialect) = asked.tools().map_err(|error| Stop::target(format!("{target}: {error}")))?;
-    session.end();
-    let (vectors, left_out) = arguments::of_tools(&tools, &dialect, allow_effects);
-    Ok((vectors, left_out, tools.len()))
+/// What came of the tools that a target has.
+pub struct OwnTools {
+    /// Vectors for them.
+    pub vectors: Vec<Json>,
+    /// Why there is none for a tool, a line for each.
+    pub left_out: Vec<String>,
+    /// How many tools there are.
+    tools: usize,
+}
+
+impl OwnTools {
+    /// Asks a target for its tools; `limit` is for each question.
+    ///
+    /// # Errors
+    /// It does not tell them.
+    pub fn ask(
+        session: &mut dyn Session,
+        describe: &Describe,
+        limit: Duration,
+        allow_effects: bool,
+    ) -> Result<OwnTools, String> {
+        let (tools, dialect) = Asked { session, describe, limit }.tools()?;
+        let (vectors, left_out) = arguments::of_tools(&tools, &dialect, allow_effects);
+        Ok(OwnTools { vectors, left_out, tools: tools.len() })
+    }
 }
 
 /// Reads the tools of a target and writes their vectors into a folder.
 pub fn generate(target: &str, folder: &Path, allow_effects: bool) -> Result<Exit, Stop> {
-    let (vectors, left_out, tools) = vectors(target, allow_effects)?;
+    let opened = builtin::opener(false).open(target).map_err(|error| Stop::usage(error.to_string()))?;
+    let gone = |error: String| Stop::target(format!("{target}: {error}"));
+    let adapter = opened.adapter.as_ref();
+    let (mut session, _, describe) = engine::describe(adapter).map_err(|fault| gone(fault.to_string()))?;
+    let asked = OwnTools::ask(session.as_mut(), &describe, adapter.limits().start(), allow_effects);
+    session.end();
+    let OwnTools { vectors, left_out, tools } = asked.map_err(gone)?;
     let file = json!({ "format": "cetp-vectors/1", "suite": "cetp-v2",
         "generated": { "generator": "from-target", "seed": 0, "source": "list_tools of the target" }, "vectors": vectors });
     let place = folder.join(FILE);

@@ -37,9 +37,12 @@ fn a_conforming_target_has_no_findings() {
         "builtin:consumer-core",
     ];
     for target in targets {
-        let (exit, output) = cetp(&["fuzz", "--target", target, "--cases", "60", "--seed", "3"]);
-        assert_eq!((exit, found_in(&output)), (0, 0), "{target}\n{output}");
-        assert!(output.contains("60 cases"), "{output}");
+        for which in [&[][..], &["--made-only"]] {
+            let words = ["fuzz", "--target", target, "--cases", "60", "--seed", "3"];
+            let (exit, output) = cetp(&[&words[..], which].concat());
+            assert_eq!((exit, found_in(&output)), (0, 0), "{target}\n{output}");
+            assert!(output.contains("60 cases"), "{output}");
+        }
     }
 }
 
@@ -74,8 +77,8 @@ fn the_same_seed_gives_the_same_campaign_and_another_one_another() {
     let campaign = |seed: &str| {
         let folder = tempfile::tempdir().unwrap();
         let corpus = folder.path().to_str().unwrap().to_owned();
-        let (exit, output) =
-            cetp(&["fuzz", "--target", "builtin:provider", "--cases", "25", "--seed", seed, "--corpus", &corpus]);
+        let words = ["fuzz", "--target", "builtin:provider", "--cases", "25", "--made-only", "--seed", seed];
+        let (exit, output) = cetp(&[&words[..], &["--corpus", &corpus]].concat());
         assert_eq!(exit, 0, "{output}");
         let names = |file: PathBuf| file.file_name().unwrap().to_owned();
         (files(&folder.path().join("cases")).into_iter().map(names).collect::<Vec<_>>(), folder)

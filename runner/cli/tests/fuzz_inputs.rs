@@ -2,10 +2,13 @@
 
 mod common;
 
+use cetp_conformance::fuzz::blind;
 use cetp_conformance::fuzz::targets::{self, TARGETS};
 use common::on_a_large_stack;
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
@@ -30,6 +33,27 @@ fn each_target_takes_the_kept_inputs() {
             }
         }
     });
+}
+
+/// Without coverage to lead it, but with nothing to build: each target for so many seconds as FUZZ_SECONDS says.
+#[test]
+fn each_target_takes_changed_inputs() {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let seconds = std::env::var("FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(0.1);
+    let work = move || {
+        while let Some((name, target)) = TARGETS.get(NEXT.fetch_add(1, Ordering::Relaxed)) {
+            let inputs = files(&root().join("fuzz/inputs").join(name));
+            let inputs: Vec<Vec<u8>> = inputs.iter().map(|path| std::fs::read(path).unwrap()).collect();
+            let kept = std::env::temp_dir().join(format!("fuzz-{name}-{}", std::process::id()));
+            let play = || blind::play(*target, &inputs, Duration::from_secs_f64(seconds), &kept).unwrap();
+            match std::panic::catch_unwind(std::panic::AssertUnwindSafe(play)) {
+                Ok(played) => println!("{name}: {played} inputs"),
+                Err(_) => panic!("{name} does not take {}", kept.display()),
+            }
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(|| on_a_large_stack(work)))));
 }
 
 #[test]

@@ -233,7 +233,9 @@ impl Provider {
     /// Leaves an operation to a thread of its own.
     pub(crate) fn run_in_background(self: &Arc<Provider>, schedule: &dyn Schedule, operation_id: &str) -> Result<()> {
         let (provider, schedule, id) = (Arc::clone(self), schedule.fork(), operation_id.to_owned());
+        let working = self.setup.busy.begin();
         let work = move || {
+            let _working = working;
             // Nobody listens to the end of it: what went wrong shows in the operation, or, if the process died, in its
             // going on after the restart.
             let _ = provider

@@ -15,7 +15,7 @@ use crate::faults;
 use crate::limits::{self, Negotiated, PURGE_EVERY_MS};
 use crate::lock;
 use crate::results::Files;
-use crate::schedule::{Bell, Schedule};
+use crate::schedule::{Bell, Busy, Schedule};
 use crate::session::{Capabilities, Capability, Session, Sessions};
 use crate::store::Store;
 use crate::switches::{Fault, Leeway, Switches};
@@ -41,6 +41,8 @@ pub struct Setup {
     pub end_process: Option<fn()>,
     /// Rings whenever a waiting call should look again.
     pub bell: Arc<Bell>,
+    /// Operations that run in the background.
+    pub busy: Arc<Busy>,
     catalogues: Mutex<HashMap<String, Arc<Catalogue>>>,
     purged_ms: AtomicI64,
     /// Processes that were started since nothing had happened.
@@ -66,6 +68,7 @@ impl Setup {
             switches,
             end_process: None,
             bell: Arc::default(),
+            busy: Arc::default(),
             catalogues: Mutex::default(),
             purged_ms: AtomicI64::new(i64::MIN),
             lives: AtomicU64::new(0),

@@ -8,6 +8,7 @@
 
 use crate::lock;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Something that rings when what others wait for may have come true.
 #[derive(Debug, Default)]
@@ -34,6 +35,38 @@ impl Bell {
         while *rung == seen {
             rung = self.changed.wait(rung).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+}
+
+/// What goes on by itself, without a call that is open.
+#[derive(Debug, Default)]
+pub struct Busy {
+    working: Mutex<usize>,
+    changed: Condvar,
+}
+
+impl Busy {
+    /// Something goes on until what this gives is dropped.
+    pub fn begin(self: &Arc<Busy>) -> Working {
+        *lock(&self.working) += 1;
+        Working(Arc::clone(self))
+    }
+
+    /// Blocks until nothing goes on, but no longer than `limit`; whether it is so.
+    pub fn at_rest(&self, limit: Duration) -> bool {
+        let waited = self.changed.wait_timeout_while(lock(&self.working), limit, |working| *working > 0);
+        *waited.unwrap_or_else(PoisonError::into_inner).0 == 0
+    }
+}
+
+/// Something that goes on; see [`Busy::begin`].
+#[derive(Debug)]
+pub struct Working(Arc<Busy>);
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        *lock(&self.0.working) -= 1;
+        self.0.changed.notify_all();
     }
 }
 

@@ -17,9 +17,11 @@ use crate::store::Store;
 use crate::switches::{Fault, Switches};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use cetp_vectors::bundle::{Bundle, Value};
+use cetp_vectors::json::object;
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 /// The version of the target protocol that is spoken here.
 pub const PROTOCOL: i64 = 1;
@@ -125,6 +127,12 @@ impl ProviderTarget {
         let round = Round::new(seed, calls);
         *lock(&self.round) = (calls > 0).then(|| (Arc::clone(&round), calls));
         round
+    }
+
+    /// Blocks until nothing goes on by itself, but no longer than `limit`; whether it is so. From then on nothing changes
+    /// that nobody asks for, as the clock stands still too.
+    pub fn at_rest(&self, limit: Duration) -> bool {
+        self.setup.busy.at_rest(limit)
     }
 
     /// Handles one verb.
@@ -292,7 +300,7 @@ impl ProviderTarget {
             return Ok(exception(&Exception { class: "java.lang.IllegalArgumentException", message }));
         }
         Ok(match self.present(schedule)?.call(schedule, &caller, method, extras.as_ref()) {
-            Ok(Some(bundle)) => json!({ "bundle": bundle.to_json() }),
+            Ok(Some(bundle)) => object([("bundle", bundle.to_json())]),
             Ok(None) => json!({ "bundle": null }),
             Err(thrown) => exception(&thrown),
         })

@@ -1,6 +1,7 @@
 //! The target of a campaign, ready to be used. The main type is [`Bench`].
 
 use super::case::Made;
+use crate::own_tools::OwnTools;
 use cetp_runner::adapter::{Adapter, Fault, Session};
 use cetp_runner::engine::{self, Options, Run, VectorResult};
 use cetp_vectors::machine::{Answer, Breakdown};
@@ -22,7 +23,6 @@ pub struct Bench<'b> {
     pub target: Describe,
     session: Option<Box<dyn Session>>,
     reader: &'b Reader,
-    seed: u64,
     interrupted: &'b AtomicBool,
 }
 
@@ -34,14 +34,9 @@ impl<'b> Bench<'b> {
     ///
     /// # Errors
     /// It does not start.
-    pub fn new(
-        adapter: &'b dyn Adapter,
-        reader: &'b Reader,
-        seed: u64,
-        interrupted: &'b AtomicBool,
-    ) -> Result<Bench<'b>, Fault> {
+    pub fn new(adapter: &'b dyn Adapter, reader: &'b Reader, interrupted: &'b AtomicBool) -> Result<Bench<'b>, Fault> {
         let (session, target_json, target) = engine::describe(adapter)?;
-        Ok(Bench { adapter, target_json, target, session: Some(session), reader, seed, interrupted })
+        Ok(Bench { adapter, target_json, target, session: Some(session), reader, interrupted })
     }
 
     /// The vector that was made, fitted with what its steps need.
@@ -67,7 +62,8 @@ impl<'b> Bench<'b> {
 
     /// Runs a vector that was read.
     pub fn run_vector(&mut self, vector: &Vector) -> VectorResult {
-        let options = Options { seed: self.seed, ..Options::default() };
+        // The seed of `run`, which repeats what is found.
+        let options = Options::default();
         let run = Run {
             vectors: &[],
             adapter: self.adapter,
@@ -97,6 +93,15 @@ impl<'b> Bench<'b> {
             let wait = wait.as_u64().or_else(|| wait.as_str().and_then(|text| text.parse().ok())).unwrap_or(1_000);
             std::thread::sleep(Duration::from_millis(wait).min(MOST_WAITING));
         }
+    }
+
+    /// Vectors for the tools that the target has.
+    ///
+    /// # Errors
+    /// It does not tell its tools.
+    pub fn own_tools(&mut self, allow_effects: bool) -> Result<OwnTools, String> {
+        let session = self.session.as_mut().ok_or("the target is gone")?;
+        OwnTools::ask(session.as_mut(), &self.target, self.adapter.limits().start(), allow_effects)
     }
 
     /// The most memory that the target has used since the last question.

@@ -2,7 +2,7 @@
 //! type is [`Campaign`].
 
 use super::bench::{Bench, broken};
-use super::case::{Case, Material};
+use super::case::{Case, Made, Material};
 use super::differ::Differ;
 use super::shrink;
 use cetp_runner::engine::{self, VectorResult};
@@ -198,11 +198,30 @@ impl<'b> Campaign<'b> {
         Ok(Vec::new())
     }
 
-    /// Bytes of a new case, or of a kept one that is changed.
+    /// Leaves out the suite's vectors as they are.
+    pub fn without_seeds(&mut self) {
+        self.seeds.clear();
+    }
+
+    /// Of the suite's vectors as they are only those that a person wrote are played.
+    pub fn only_written_seeds(&mut self) {
+        let material = self.material;
+        let written = |bytes: &Vec<u8>| match material.read(bytes).and_then(|case| material.vector(&case)) {
+            Some(Made::There(vector)) => vector.generated.is_none(),
+            _ => false,
+        };
+        self.seeds.retain(written);
+    }
+
+    /// Whether each of the suite's vectors has been played as it is.
+    pub fn is_past_seeds(&self) -> bool {
+        self.seeds.is_empty()
+    }
+
+    /// Bytes of a vector of the suite as it is, as long as there are some: they say most in the least time, and show what
+    /// there is to be changed. Then of a new case, or of a kept one that is changed.
     fn made(&mut self) -> Vec<u8> {
-        if self.tally.cases.is_multiple_of(2)
-            && let Some(seed) = self.seeds.pop()
-        {
+        if let Some(seed) = self.seeds.pop() {
             return seed;
         }
         if self.corpus.is_empty() || self.dice.below(3) == 0 {

@@ -1,6 +1,7 @@
 //! `fuzz`: a campaign against a provider or a consumer. The main type is [`campaign::Campaign`].
 
 pub mod bench;
+pub mod blind;
 pub mod bytes;
 pub mod campaign;
 pub mod case;
@@ -62,11 +63,14 @@ pub struct FuzzArgs {
     /// Leave out the vectors that a person wrote: only what is generated
     #[arg(long)]
     generated_only: bool,
+    /// Leave out the suite's vectors as they are, which `run` plays: only what is made of them
+    #[arg(long)]
+    made_only: bool,
     /// For a target without the fixture: also call tools that have side effects. Those that always ask the user are never called
     #[arg(long)]
     allow_effects: bool,
     /// Attack the reference with each of its faults in turn, and tell which are found
-    #[arg(long, conflicts_with_all = ["corpus", "against", "generated_only"])]
+    #[arg(long, conflicts_with_all = ["corpus", "against", "generated_only", "made_only"])]
     faults: bool,
     /// With --faults: only those whose name or requirement holds this text
     #[arg(long, requires = "faults", value_name = "TEXT")]
@@ -95,7 +99,7 @@ pub struct Until {
     pub time: Instant,
     /// After so many cases; then the time does not count.
     pub cases: Option<u64>,
-    /// At the first finding about this requirement.
+    /// At the first finding about this requirement; at any, once the suite's vectors have been played as they are.
     pub requirement: Option<&'static str>,
 }
 
@@ -124,7 +128,9 @@ pub fn pursue(
         turns += 1;
         let findings = campaign.turn()?;
         told(campaign, &findings);
-        if findings.iter().any(|finding| until.requirement == Some(finding.requirement.as_str())) {
+        let about = |requirement: &str| findings.iter().any(|finding| finding.requirement == requirement);
+        let enough = campaign.is_past_seeds() && !campaign.findings.is_empty();
+        if until.requirement.is_some_and(|requirement| enough || about(requirement)) {
             break;
         }
     }
@@ -150,13 +156,16 @@ pub fn fuzz(args: &FuzzArgs) -> Result<Exit, Stop> {
     let reader = Reader::new("cetp-v2").map_err(own)?;
     let interrupted = interruptible()?;
     let gone = |fault: cetp_runner::adapter::Fault| Stop::target(format!("{}: {fault}", args.target));
-    let bench = Bench::new(target.adapter.as_ref(), &reader, 0, &interrupted).map_err(gone)?;
+    let mut bench = Bench::new(target.adapter.as_ref(), &reader, &interrupted).map_err(gone)?;
     let role = role_of(&bench.target, asked)?;
-    let material = material(args, role, &bench.target, &reader)?;
+    let material = material(args, role, &mut bench)?;
     let mut campaign = Campaign::new(bench, &material, args.seed);
+    if args.made_only {
+        campaign.without_seeds();
+    }
     let other = args.against.as_deref().map(open).transpose()?;
     if let Some(other) = &other {
-        let bench = Bench::new(other.adapter.as_ref(), &reader, 0, &interrupted).map_err(gone)?;
+        let bench = Bench::new(other.adapter.as_ref(), &reader, &interrupted).map_err(gone)?;
         role_of(&bench.target, Some(role))?;
         campaign.against(Differ::new(bench));
     }
@@ -196,17 +205,18 @@ fn role_of(target: &Describe, asked: Option<Role>) -> Result<Role, Stop> {
 
 /// What cases are made of for a target: the suite's own vectors, or where it does not carry the fixture those of its tools.
 /// Tools that always ask the user are in none of them.
-fn material(args: &FuzzArgs, role: Role, target: &Describe, reader: &Reader) -> Result<Material, Stop> {
+fn material(args: &FuzzArgs, role: Role, bench: &mut Bench<'_>) -> Result<Material, Stop> {
     let own = |error: String| Stop { message: error, exit: Exit::OwnFault };
-    if role == Role::Provider && target.fixture != Some(1) {
-        let (vectors, left_out, _) = crate::own_tools::vectors(&args.target, args.allow_effects)?;
-        for why in &left_out {
+    if role == Role::Provider && bench.target.fixture != Some(1) {
+        let gone = |error: String| Stop::target(format!("{}: {error}", args.target));
+        let tools = bench.own_tools(args.allow_effects).map_err(gone)?;
+        for why in &tools.left_out {
             anstream::println!("left out: {}", text::safe(why));
         }
-        let read = vectors.iter().map(|vector| reader.fitted(vector)).collect::<Result<Vec<_>, String>>();
+        let read = tools.vectors.iter().map(|vector| bench.reader().fitted(vector)).collect::<Result<_, String>>();
         return Ok(Material::of_own_tools(read.map_err(own)?));
     }
-    Material::new(&Catalogue::embedded(), role, target, !args.generated_only).map_err(own)
+    Material::new(&Catalogue::embedded(), role, &bench.target, !args.generated_only).map_err(own)
 }
 
 fn run(args: &FuzzArgs, campaign: &mut Campaign<'_>, interrupted: &AtomicBool) -> Result<(), String> {

@@ -4,10 +4,11 @@
 //! They are the vectors of the generators of messages and arguments, taken apart into one request each, and those short vectors of
 //! the suite that only read: what a provider tells of itself, and what reading tools give.
 
+use super::scenes::is_large;
 use cetp_vectors::generate::GENERATORS;
 use cetp_vectors::ledger::Role;
 use cetp_vectors::load::Catalogue;
-use cetp_vectors::model::{Kind, Stack, Vector};
+use cetp_vectors::model::{Kind, Vector};
 use cetp_vectors::spec::render::{Script, level};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -81,11 +82,6 @@ impl Probes {
 
 /// Whether a vector only looks: at what a provider tells of itself, or at what reading tools give.
 fn tells(vector: &Vector, dual: bool) -> bool {
-    let fits = match vector.stack {
-        Stack::Any => true,
-        Stack::Dual => dual,
-        Stack::V2Only => !dual,
-    };
     let looks = |kind: &Kind| match kind {
         Kind::Call(call) => match (call.method.as_str(), call.tool.as_ref().and_then(Json::as_str)) {
             (Some("execute_tool"), Some(tool)) => READING.contains(&tool),
@@ -100,8 +96,9 @@ fn tells(vector: &Vector, dual: bool) -> bool {
     let steps = vector.all_steps();
     vector.suite == "cetp-v2"
         && vector.role == Role::Provider
-        && fits
+        && vector.stack.fits(dual)
         && vector.generated.is_none()
+        && !is_large(vector)
         && steps.len() <= MOST_STEPS
         && steps.iter().all(|step| looks(&step.kind))
 }

@@ -8,21 +8,22 @@
 use super::bytes::Bytes;
 use cetp_vectors::ledger::Role;
 use cetp_vectors::load::Catalogue;
-use cetp_vectors::model::{Stack, Vector};
+use cetp_vectors::model::Vector;
 use serde_json::{Value as Json, json};
+use std::sync::LazyLock;
 
 /// The vectors that a target can take.
 pub struct Scenes {
     role: Role,
     all: Vec<Vector>,
-    /// Of them those that are small, which are changed: one that moves mebibytes takes the time of many.
-    small: Vec<usize>,
+    /// So many of them are small and come first. Only these are changed: one that moves mebibytes takes the time of many.
+    small: usize,
     /// Tools that calls are turned to.
     tools: Vec<String>,
 }
 
 /// Values of every kind, and of every length and size at which something may end.
-fn values() -> Vec<Json> {
+static VALUES: LazyLock<Vec<Json>> = LazyLock::new(|| {
     let long = |times: u32| json!({ "$text": [{ "repeat": "x", "times": times }] });
     vec![
         json!(null),
@@ -64,7 +65,7 @@ fn values() -> Vec<Json> {
         long(257),
         long(65_537),
     ]
-}
+});
 
 /// Tools that a call is turned to.
 const TOOLS: [&str; 8] = [
@@ -116,14 +117,11 @@ impl Scenes {
     /// The vectors for a side; those that a person wrote only if asked for.
     pub fn new(catalogue: &Catalogue, role: Role, dual: bool, capabilities: &[String], written: bool) -> Scenes {
         let fits = |vector: &Vector| {
-            let stack = match vector.stack {
-                Stack::Any => true,
-                Stack::Dual => dual,
-                Stack::V2Only => !dual,
-            };
             let has = |name: &str| capabilities.iter().any(|own| own == name);
             let level = matches!(vector.level.as_str(), "core" | "v1_compat") || has(&vector.level);
-            stack && level && (role == Role::Consumer || vector.capabilities.iter().all(|name| has(name)))
+            vector.stack.fits(dual)
+                && level
+                && (role == Role::Consumer || vector.capabilities.iter().all(|name| has(name)))
         };
         let mut all: Vec<Vector> = catalogue
             .vectors
@@ -134,7 +132,7 @@ impl Scenes {
             .collect();
         // Small ones first, as they tell as much.
         all.sort_by_cached_key(|vector| (is_large(vector), vector.source.to_string().len()));
-        let small = (0..all.len()).filter(|n| !is_large(&all[*n])).collect();
+        let small = all.iter().filter(|vector| !is_large(vector)).count();
         Scenes { role, all, small, tools: TOOLS.iter().map(|name| (*name).to_owned()).collect() }
     }
 
@@ -149,7 +147,7 @@ impl Scenes {
         }
         tools.sort();
         tools.dedup();
-        Scenes { role: Role::Provider, small: (0..all.len()).collect(), all, tools }
+        Scenes { role: Role::Provider, small: all.len(), all, tools }
     }
 
     /// How many there are.
@@ -159,7 +157,7 @@ impl Scenes {
 
     /// How many of them are small; they come first.
     pub fn small(&self) -> usize {
-        self.small.len()
+        self.small
     }
 
     /// Whether there is none.
@@ -194,14 +192,13 @@ impl Scenes {
     }
 
     fn pick(&self, bytes: &mut Bytes<'_>) -> Option<Json> {
-        let number = bytes.below(self.small.len())?;
-        self.all.get(*self.small.get(number)?).map(|vector| (*vector.source).clone())
+        let number = bytes.below(self.small)?;
+        self.all.get(number).map(|vector| (*vector.source).clone())
     }
 
     /// Changes what a scripted provider answers.
     fn edit_reply(&self, vector: &mut Json, kind: u8, bytes: &mut Bytes<'_>) -> Option<()> {
-        let values = values();
-        let value = values[bytes.below(values.len())?].clone();
+        let value = VALUES[bytes.below(VALUES.len())?].clone();
         let place = bytes.below(256)?;
         let other = if kind < 40 { self.pick(bytes) } else { None };
         let providers = vector["providers"].as_object_mut()?;
@@ -244,8 +241,7 @@ impl Scenes {
     /// Changes what is done.
     fn edit_step(&self, vector: &mut Json, kind: u8, bytes: &mut Bytes<'_>) -> Option<()> {
         let place = bytes.below(256)?;
-        let values = values();
-        let value = values[bytes.below(values.len())?].clone();
+        let value = VALUES[bytes.below(VALUES.len())?].clone();
         let other = if kind % 8 == 3 && self.role == Role::Provider { self.pick(bytes) } else { None };
         let steps = vector["steps"].as_array_mut()?;
         let count = steps.len();
@@ -332,7 +328,8 @@ impl Scenes {
     }
 }
 
-fn is_large(vector: &Vector) -> bool {
+/// Whether a vector moves mebibytes, and takes the time of many.
+pub(super) fn is_large(vector: &Vector) -> bool {
     vector.flags.iter().any(|flag| flag == "large" || flag == "over-binder")
 }
 

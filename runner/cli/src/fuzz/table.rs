@@ -1,7 +1,8 @@
 //! What campaigns find of the reference's faults: a row for each. The main function is [`faults`].
 //!
-//! Each fault is attacked twice at most: first with what is generated alone, which is the model, the generators' vectors and
-//! what chance makes of them; then, where that found nothing, also with the vectors that a person wrote.
+//! Each fault is attacked up to three times: with what is generated alone, which is the model, the generators' vectors and
+//! what chance makes of them; where that found nothing also with the vectors that a person wrote; and where that found
+//! nothing either once more, for longer.
 
 use super::bench::Bench;
 use super::campaign::Campaign;
@@ -28,14 +29,42 @@ pub struct Plan<'p> {
     pub only: Option<&'p str>,
     /// Only this side.
     pub role: Option<Role>,
-    /// The time for each fault and each kind of material.
+    /// The time of an attack.
     pub time: Duration,
-    /// The cases for each fault and each kind of material; then the time does not count.
+    /// The cases of an attack; then the time does not count.
     pub cases: Option<u64>,
     /// Decides the cases.
     pub seed: u64,
     /// Where the table goes.
     pub markdown: Option<PathBuf>,
+}
+
+/// The attacks on a fault, in turn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Attack {
+    /// With generated material alone.
+    Generated,
+    /// With written vectors as well.
+    Written,
+    /// The same for longer.
+    Longer,
+}
+
+impl Attack {
+    const ALL: [Attack; 3] = [Attack::Generated, Attack::Written, Attack::Longer];
+
+    fn name(self) -> &'static str {
+        match self {
+            Attack::Generated => "generated",
+            Attack::Written => "written",
+            Attack::Longer => "longer",
+        }
+    }
+
+    /// So many times the time, or the cases, of the plan.
+    fn share(self) -> u32 {
+        if self == Attack::Longer { 6 } else { 1 }
+    }
 }
 
 /// How a fault was found.
@@ -45,8 +74,8 @@ struct Found {
     after: u64,
     /// In so many steps.
     steps: usize,
-    /// With written vectors.
-    written: bool,
+    /// By which attack.
+    by: Attack,
 }
 
 /// What became of one fault.
@@ -115,10 +144,7 @@ pub fn faults(plan: &Plan<'_>) -> Result<Exit, Stop> {
 }
 
 fn tell(row: &Row) {
-    let by = |found: &Found| {
-        let what = if found.written { ", with written vectors" } else { "" };
-        format!("after {} cases, {} steps{what}", found.after, found.steps)
-    };
+    let by = |found: &Found| format!("{} after {} cases, {} steps", found.by.name(), found.after, found.steps);
     let word = match (&row.found, &row.other) {
         (Some(found), _) => format!("found {}", by(found)),
         (None, Some((found, id))) => format!("found as {id} {}", by(found)),
@@ -129,6 +155,7 @@ fn tell(row: &Row) {
 
 /// What is the same for every fault.
 struct Prepared {
+    reader: Reader,
     /// By the name of the target, and whether written vectors are in it.
     material: BTreeMap<(&'static str, bool), Material>,
 }
@@ -149,21 +176,22 @@ impl Prepared {
         for role in [Role::Provider, Role::Consumer] {
             for name in targets(role) {
                 let adapter = builtin::reference(name, &[], limits(), Path::new(""))?;
-                let bench = Bench::new(adapter.as_ref(), &reader, 0, &interrupted).map_err(|e| e.to_string())?;
+                let bench = Bench::new(adapter.as_ref(), &reader, &interrupted).map_err(|e| e.to_string())?;
                 for written in [false, true] {
                     material.insert((*name, written), Material::new(catalogue, role, &bench.target, written)?);
                 }
             }
         }
-        Ok(Prepared { material })
+        Ok(Prepared { reader, material })
     }
 
     fn row(&self, role: Role, info: Info, plan: &Plan<'_>) -> Row {
         let mut row = Row { role, info, found: None, other: None, cases: 0, failed: None };
-        for written in [false, true] {
+        for by in Attack::ALL {
             for name in targets(role) {
                 if row.any().is_none()
-                    && let Err(why) = self.attack(&mut row, name, written, plan)
+                    && row.failed.is_none()
+                    && let Err(why) = self.attack(&mut row, name, by, plan)
                 {
                     row.failed = Some(why);
                 }
@@ -172,18 +200,21 @@ impl Prepared {
         row
     }
 
-    fn attack(&self, row: &mut Row, name: &'static str, written: bool, plan: &Plan<'_>) -> Result<(), String> {
-        let reader = Reader::new("cetp-v2")?;
+    fn attack(&self, row: &mut Row, name: &'static str, by: Attack, plan: &Plan<'_>) -> Result<(), String> {
         let interrupted = AtomicBool::new(false);
         let adapter = builtin::reference(name, &[row.info.name], limits(), Path::new(""))?;
-        let bench = Bench::new(adapter.as_ref(), &reader, 0, &interrupted).map_err(|fault| fault.to_string())?;
-        let material = self.material.get(&(name, written)).ok_or("no material")?;
+        let bench = Bench::new(adapter.as_ref(), &self.reader, &interrupted).map_err(|fault| fault.to_string())?;
+        let material = self.material.get(&(name, by != Attack::Generated)).ok_or("no material")?;
         let mut campaign = Campaign::new(bench, material, plan.seed);
+        if by == Attack::Written {
+            // The others have been played, and in vain.
+            campaign.only_written_seeds();
+        }
         // The second target of a side is there for a few faults only, and takes its share of the effort.
-        let share = if name == targets(row.role)[0] { 1 } else { 4 };
+        let part = if name == targets(row.role)[0] { 1 } else { 4 };
         let until = Until {
-            time: Instant::now() + plan.time / share,
-            cases: plan.cases.map(|n| n / u64::from(share)),
+            time: Instant::now() + plan.time * by.share() / part,
+            cases: plan.cases.map(|n| n * u64::from(by.share()) / u64::from(part)),
             requirement: Some(row.info.rests_on),
         };
         pursue(&mut campaign, until, &interrupted, &mut |_, _| ())?;
@@ -192,7 +223,7 @@ impl Prepared {
         let mut findings: Vec<_> = campaign.findings.values().collect();
         findings.sort_by_key(|finding| finding.after);
         for finding in findings {
-            let found = Found { after: before + finding.after, steps: finding.steps, written };
+            let found = Found { after: before + finding.after, steps: finding.steps, by };
             if finding.requirement == row.info.rests_on {
                 row.found.get_or_insert(found);
             } else if row.other.is_none() {
@@ -211,16 +242,17 @@ fn summary(rows: &[Row]) -> Vec<String> {
             continue;
         }
         let of = |n: usize| format!("{n} ({:.1} %)", 100.0 * n as f64 / rows.len() as f64);
-        let own = |row: &&&Row| row.any().is_some_and(|found| !found.written);
+        let by = |by: Attack| rows.iter().filter(|row| row.any().is_some_and(|found| found.by == by)).count();
         let mut steps: Vec<usize> = rows.iter().filter_map(|row| row.any()).map(|found| found.steps).collect();
         steps.sort_unstable();
         let median = steps.get(steps.len() / 2).copied().unwrap_or(0);
         out.push(format!(
-            "{}: {} faults; found {}, by generated material alone {}, by the requirement that the fault is about {}; the median of the minimal vectors has {median} steps.",
+            "{}: {} faults; found {}, by generated material alone {}, only after longer {}, by the requirement that the fault is about {}; the median of the minimal vectors has {median} steps.",
             role.name(),
             rows.len(),
             of(rows.iter().filter(|row| row.any().is_some()).count()),
-            of(rows.iter().filter(own).count()),
+            of(by(Attack::Generated)),
+            of(by(Attack::Longer)),
             of(rows.iter().filter(|row| row.found.is_some()).count()),
         ));
     }
@@ -233,7 +265,7 @@ fn markdown(rows: &[Row], plan: &Plan<'_>) -> String {
         None => format!("--time {}s", plan.time.as_secs()),
     };
     let mut out = format!(
-        "# What campaigns find\n\nThe reference with each of its faults, attacked by `cetp-conformance fuzz --faults {effort} --seed {} --markdown FILE`,\nwhich made this file. Each fault is attacked with generated material first, and where that does not find it also with the\nvectors that a person wrote (column *by*). A finding is named by the requirement that it breaks; where that is another than the\none that the fault is about, the column *as* says which. [What campaigns are](fuzzing.md)\n\n",
+        "# What campaigns find\n\nThe reference with each of its faults, attacked by `cetp-conformance fuzz --faults {effort} --seed {} --markdown FILE`,\nwhich made this file. Each fault is attacked with generated material first; where that does not find it also with the\nvectors that a person wrote; and where that does not find it either with the same for six times as long (column *by*). A finding is named by the requirement that it breaks; where that is another than the\none that the fault is about, the column *as* says which. [What campaigns are](fuzzing.md)\n\n",
         plan.seed
     );
     for line in summary(rows) {
@@ -250,8 +282,7 @@ fn markdown(rows: &[Row], plan: &Plan<'_>) -> String {
             (None, None) => ("**no**", String::new()),
         };
         let (by, cases, steps) = row.any().map_or((String::new(), row.cases.to_string(), String::new()), |found| {
-            let by = if found.written { "written" } else { "generated" };
-            (by.to_owned(), found.after.to_string(), found.steps.to_string())
+            (found.by.name().to_owned(), found.after.to_string(), found.steps.to_string())
         });
         let _ = writeln!(
             out,
