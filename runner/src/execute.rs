@@ -145,8 +145,9 @@ pub const INTERRUPTED: &str = "the run was interrupted";
 const SLICE: Duration = Duration::from_millis(100);
 
 /// A repeat that waits has looked so often at a target in which nothing goes on: it is not looked at for ever, however
-/// patient one is. A target may move on at each look, so once is not enough.
-const MOST_RESTS: u32 = 20;
+/// patient one is. A target may move on at each look, and a vector may end its repeat by itself after some tens of rounds, so
+/// that few are not enough.
+const MOST_RESTS: u32 = 200;
 
 /// So many requests a target may send to the runner when nothing that it was asked is open, before it is taken for a flood.
 const MOST_UNASKED: u32 = 16;
