@@ -151,8 +151,23 @@ pub struct Run<'r> {
 /// What all workers share.
 struct Shared<'r> {
     run: Run<'r>,
-    next: AtomicUsize,
+    /// Vectors that move much, for the first worker alone: several at once would take that many times the memory.
+    large: Queue,
+    /// All others.
+    small: Queue,
     stop: AtomicBool,
+}
+
+/// Places of vectors that are still to be run.
+struct Queue {
+    places: Vec<usize>,
+    next: AtomicUsize,
+}
+
+impl Queue {
+    fn take(&self) -> Option<usize> {
+        self.places.get(self.next.fetch_add(1, Ordering::Relaxed)).copied()
+    }
 }
 
 enum Told {
@@ -163,18 +178,23 @@ enum Told {
 impl Run<'_> {
     /// Runs the vectors and returns what became of each that was begun, sorted by id. `first` is a session that is ready.
     pub fn run(&self, first: Box<dyn Session>, events: &mut dyn FnMut(Event<'_>)) -> Vec<VectorResult> {
-        let shared = Shared { run: *self, next: AtomicUsize::new(0), stop: AtomicBool::new(false) };
+        let most = self.vectors.len().min(self.adapter.most_sessions()).max(1);
+        let threads = self.options.threads.clamp(1, most);
+        // Alone a worker takes all as they come.
+        let is_large = |n: &usize| threads > 1 && self.vectors[*n].flags.iter().any(|flag| flag == "large");
+        let (large, small) = (0..self.vectors.len()).partition(is_large);
+        let queue = |places| Queue { places, next: AtomicUsize::new(0) };
+        let shared = Shared { run: *self, large: queue(large), small: queue(small), stop: AtomicBool::new(false) };
         let mut results = Vec::new();
         std::thread::scope(|scope| {
             let (sender, receiver) = channel();
             let mut first = Some(first);
-            let most = self.vectors.len().min(self.adapter.most_sessions()).max(1);
-            for n in 0..self.options.threads.clamp(1, most) {
+            for n in 0..threads {
                 let (sender, shared, session) = (sender.clone(), &shared, first.take());
                 std::thread::Builder::new()
                     .name(format!("worker-{n}"))
                     .stack_size(STACK_BYTES)
-                    .spawn_scoped(scope, move || worker(shared, session, &|told| drop(sender.send(told))))
+                    .spawn_scoped(scope, move || worker(shared, n == 0, session, &|told| drop(sender.send(told))))
                     .expect("the system has threads");
             }
             drop(sender);
@@ -333,10 +353,11 @@ impl Run<'_> {
     }
 }
 
-fn worker(shared: &Shared<'_>, mut session: Option<Box<dyn Session>>, tell: &dyn Fn(Told)) {
+fn worker(shared: &Shared<'_>, first: bool, mut session: Option<Box<dyn Session>>, tell: &dyn Fn(Told)) {
     while !shared.stop.load(Ordering::Relaxed) && !shared.run.interrupted.load(Ordering::Relaxed) {
-        let n = shared.next.fetch_add(1, Ordering::Relaxed);
-        let Some(vector) = shared.run.vectors.get(n) else { break };
+        let large = if first { shared.large.take() } else { None };
+        let Some(n) = large.or_else(|| shared.small.take()) else { break };
+        let vector = shared.run.vectors[n];
         tell(Told::Begun(n));
         let result = shared.run.one(vector, &mut session);
         if !result.cut_short() {

@@ -484,8 +484,8 @@ impl Reading {
         let mut result = json!({ "bytes": bytes, "sha256": digest, "eof": eof, "reads": reads });
         if bytes <= MOST_CONTENT {
             match String::from_utf8(content) {
-                Ok(text) => result["text"] = json!(text),
-                Err(error) => result["base64"] = json!(STANDARD.encode(error.as_bytes())),
+                Ok(text) => result["text"] = Json::String(text),
+                Err(error) => result["base64"] = Json::String(STANDARD.encode(error.as_bytes())),
             }
         }
         if let Some(error) = error {

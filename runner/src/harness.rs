@@ -34,19 +34,14 @@ pub struct Setup {
     suite: String,
     role: Role,
     seed: u64,
-    catalogue: Catalogue,
+    /// The embedded vectors where there is none.
+    catalogue: Option<Catalogue>,
 }
 
 impl Setup {
     /// The provider suite of CETP v2 with the embedded vectors.
     pub fn new(adapter: impl Adapter + 'static) -> Setup {
-        Setup {
-            adapter: Arc::new(adapter),
-            suite: "cetp-v2".into(),
-            role: Role::Provider,
-            seed: 0,
-            catalogue: Catalogue::embedded(),
-        }
+        Setup { adapter: Arc::new(adapter), suite: "cetp-v2".into(), role: Role::Provider, seed: 0, catalogue: None }
     }
 
     /// Another side or suite.
@@ -67,7 +62,7 @@ impl Setup {
     /// Other vectors.
     #[must_use]
     pub fn vectors(mut self, catalogue: Catalogue) -> Setup {
-        self.catalogue = catalogue;
+        self.catalogue = Some(catalogue);
         self
     }
 }
@@ -105,15 +100,18 @@ impl Pool {
 pub fn main(setup: Setup) -> ExitCode {
     crate::guard::run_if_asked();
     let arguments = Arguments::from_args();
+    // Some runners of tests start a process for each, which then reads the vectors.
+    let embedded = || Catalogue::embedded_for(&setup.suite, setup.role);
+    let catalogue = setup.catalogue.unwrap_or_else(embedded);
     let pool = Arc::new(Pool {
         adapter: setup.adapter,
         described: OnceLock::new(),
         seed: setup.seed,
-        ledger: setup.catalogue.ledger,
+        ledger: catalogue.ledger,
         idle: Mutex::default(),
     });
     let mine = |v: &Vector| v.suite == setup.suite && v.role == setup.role;
-    let vectors = setup.catalogue.vectors.into_iter().filter(mine);
+    let vectors = catalogue.vectors.into_iter().filter(mine);
     let trial = |vector: Vector| {
         let pool = Arc::clone(&pool);
         Trial::ignorable_test(vector.id.clone(), move || judge(&vector, &pool))

@@ -5,6 +5,7 @@ use crate::adapter::{Fault, FaultKind, Incoming, RpcError};
 use crate::limits::Limits;
 use crate::protocol::{Checker, To};
 use cetp_vectors::json::{self, Numbers};
+use serde::Serialize;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,6 +18,8 @@ pub struct Conversation {
     unread: Vec<u8>,
     /// So many bytes of `unread` are known to hold no line end.
     scanned: usize,
+    /// What one reading goes into.
+    buffer: Box<[u8]>,
     output_bytes: u64,
     /// Bytes of messages that a transcript keeps whole.
     kept_bytes: u64,
@@ -27,6 +30,18 @@ pub struct Conversation {
     asked: Vec<(Json, String)>,
     last_id: u64,
 }
+
+/// A request, its members in the order of their names.
+#[derive(Serialize)]
+struct Request<'m> {
+    id: u64,
+    jsonrpc: &'static str,
+    method: &'m str,
+    params: &'m Json,
+}
+
+/// So much is read at a time.
+const CHUNK: usize = 64 << 10;
 
 /// Verbs of the suite's own harness, which the target protocol does not know. No vector sends one.
 const OF_HARNESS: &str = "driver.";
@@ -39,6 +54,7 @@ impl Conversation {
             checker,
             unread: Vec::new(),
             scanned: 0,
+            buffer: vec![0; CHUNK].into(),
             output_bytes: 0,
             kept_bytes: 0,
             requests: 0,
@@ -56,11 +72,11 @@ impl Conversation {
         self.last_id += 1;
         let id = self.last_id;
         self.waiting.insert(id, verb.to_owned());
-        let message = json!({ "jsonrpc": "2.0", "id": id, "method": verb, "params": params });
+        let request = Request { id, jsonrpc: "2.0", method: verb, params };
         if let (Some(checker), false) = (&self.checker, verb.starts_with(OF_HARNESS)) {
-            checker.message(&message, To::Target).map_err(own_fault)?;
+            checker.message(&json!(request), To::Target).map_err(own_fault)?;
         }
-        Ok((id, line(&message)))
+        Ok((id, line(&request)))
     }
 
     /// The line of an answer to a request of the target.
@@ -86,12 +102,9 @@ impl Conversation {
     /// # Errors
     /// The target wrote too much.
     pub fn fill<E>(&mut self, read: impl FnOnce(&mut [u8]) -> Result<usize, E>) -> Result<Result<usize, E>, Fault> {
-        const CHUNK: usize = 64 << 10;
-        let start = self.unread.len();
-        self.unread.resize(start + CHUNK, 0);
-        let read = read(&mut self.unread[start..]);
+        let read = read(&mut self.buffer);
         let n = *read.as_ref().unwrap_or(&0);
-        self.unread.truncate(start + n);
+        self.unread.extend_from_slice(&self.buffer[..n]);
         self.output_bytes += n as u64;
         if self.output_bytes > self.limits.output_bytes {
             let most = self.limits.output_bytes;
@@ -255,7 +268,7 @@ impl Conversation {
     }
 }
 
-fn line(message: &Json) -> Vec<u8> {
+fn line(message: &impl Serialize) -> Vec<u8> {
     let mut line = serde_json::to_vec(message).expect("JSON can be written");
     line.push(b'\n');
     line

@@ -10,7 +10,7 @@ use criterion::{BenchmarkId, Criterion, Throughput};
 use serde_json::{Value as Json, json};
 use std::hint::black_box;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 const CANNED: &str = "__canned";
@@ -19,29 +19,26 @@ const SQL: &str = "__sql";
 /// Calls of one vector; more would only make its transcript longer.
 const CALLS: u64 = 200;
 
-fn main() {
-    cetp_runner::guard::run_if_asked();
-    let words: Vec<String> = std::env::args().collect();
-    match words.get(1).map(String::as_str) {
-        Some(CANNED) => return canned(),
-        Some(SQL) => return sql(),
-        _ => {}
+fn main() -> ExitCode {
+    match std::env::args().nth(1).as_deref() {
+        Some(CANNED) => canned(),
+        Some(SQL) => sql(),
+        _ => return cetp_bench::bench(all),
     }
-    // Judging deep values takes stack; the suite's own program sees to it in the same way.
-    let run = || {
-        let mut criterion = Criterion::default().configure_from_args().measurement_time(Duration::from_secs(8));
-        compare(&mut criterion);
-        criterion.final_summary();
-        ratio("call", "suite", "bare", "at most 3 was the aim");
-        ratio("call", "sqllogictest", "suite", "at least 4 was the aim");
-        ratio("call", "sqllogictest", "bare", "for comparison");
-    };
-    std::thread::Builder::new().stack_size(cetp_runner::limits::STACK_BYTES).spawn(run).unwrap().join().unwrap();
+    ExitCode::SUCCESS
+}
+
+fn all() {
+    let mut criterion = Criterion::default().configure_from_args().measurement_time(Duration::from_secs(8));
+    compare(&mut criterion);
+    criterion.final_summary();
+    ratio("call", "suite", "bare", "at most 3 was the aim");
+    ratio("call", "sqllogictest", "suite", "at least 4 was the aim");
+    ratio("call", "sqllogictest", "bare", "for comparison");
 }
 
 fn compare(criterion: &mut Criterion) {
-    let exe = std::env::current_exe().unwrap();
-    let exe = exe.to_str().unwrap();
+    let exe = &cetp_bench::program();
     let catalogue = catalogue(&[calls(0, CALLS)]);
     let vector = &catalogue.vectors[0];
     let mut target = Target::new(adapter(&format!("stdio:{exe} {CANNED}")));

@@ -1,5 +1,5 @@
 //! Messages of a campaign in a second, with all that belongs to them: making cases, running and judging them. In process, and
-//! over stdio where CETP_PROGRAM names the suite's own program.
+//! over stdio.
 //!
 //! No ratio says what these are good for: a campaign finds by the number of messages. So figures are printed, each with its
 //! aim, and what they are worth rests on what else the machine does.
@@ -11,26 +11,21 @@ use cetp_conformance::fuzz::case::Material;
 use cetp_vectors::ledger::Role;
 use cetp_vectors::load::Catalogue;
 use cetp_vectors::reader::Reader;
+use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// For so long each campaign is measured.
 const TIME: Duration = Duration::from_secs(10);
 
-fn main() {
-    cetp_runner::guard::run_if_asked();
-    let run = || {
+fn main() -> ExitCode {
+    cetp_bench::bench(|| {
         measure("in process", "builtin:provider", Role::Provider, 20_000);
         measure("in process", "builtin:consumer", Role::Consumer, 20_000);
-        let program = std::env::var("CETP_PROGRAM").unwrap_or_default();
-        if program.is_empty() {
-            println!("stdio: not measured, as CETP_PROGRAM names no program of the suite");
-            return;
-        }
+        let program = cetp_bench::program();
         measure("stdio", &format!("stdio:{program} reference provider"), Role::Provider, 2_000);
         measure("stdio", &format!("stdio:{program} reference consumer"), Role::Consumer, 2_000);
-    };
-    std::thread::Builder::new().stack_size(cetp_runner::limits::STACK_BYTES).spawn(run).unwrap().join().unwrap();
+    })
 }
 
 fn measure(transport: &str, target: &str, role: Role, aim: u64) {

@@ -5,6 +5,7 @@ use cetp_runner::inprocess::{Host, InProcessAdapter, LocalError, LocalTarget};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 use std::hint::black_box;
+use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -41,8 +42,8 @@ impl LocalTarget for Zeros {
     }
 }
 
-fn main() {
-    let run = || {
+fn main() -> ExitCode {
+    cetp_bench::bench(|| {
         // Up to 10 GiB takes minutes: `cargo bench --bench descriptors -- full`.
         let full = std::env::args().any(|word| word == "full");
         let sizes: &[u64] =
@@ -50,8 +51,7 @@ fn main() {
         for size in sizes {
             compare(*size);
         }
-    };
-    std::thread::Builder::new().stack_size(cetp_runner::limits::STACK_BYTES).spawn(run).unwrap().join().unwrap();
+    })
 }
 
 /// The two are measured in turn, several times, and the best of each is compared: a load of the machine makes both slower.

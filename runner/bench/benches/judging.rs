@@ -6,19 +6,17 @@ use cetp_vectors::load::Catalogue;
 use cetp_vectors::transcript::Transcript;
 use criterion::{Criterion, SamplingMode, Throughput};
 use std::hint::black_box;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
-fn main() {
-    cetp_runner::guard::run_if_asked();
-    let run = || {
+fn main() -> ExitCode {
+    cetp_bench::bench(|| {
         let mut criterion = Criterion::default().sample_size(10).configure_from_args();
         judging(&mut criterion);
         verifying(&mut criterion);
         criterion.final_summary();
         cetp_bench::ratio("judge", "judge", "serde_json", "against reading the same bytes with serde_json");
         cetp_bench::ratio("verify", "verify", "serde_json", "against reading the same bytes with serde_json");
-    };
-    std::thread::Builder::new().stack_size(cetp_runner::limits::STACK_BYTES).spawn(run).unwrap().join().unwrap();
+    })
 }
 
 /// All transcripts of the embedded suite, as they lie in a report.
@@ -50,11 +48,7 @@ fn judging(criterion: &mut Criterion) {
 /// A report as `report verify` takes it, from its bytes.
 fn verifying(criterion: &mut Criterion) {
     let folder = tempfile::tempdir().unwrap();
-    let Some(program) = std::env::var_os("CETP_PROGRAM") else {
-        println!("verify: not measured, as CETP_PROGRAM names no program of the suite");
-        return;
-    };
-    let made = Command::new(program).arg("run").arg("--report").arg(folder.path()).output().unwrap();
+    let made = Command::new(cetp_bench::program()).arg("run").arg("--report").arg(folder.path()).output().unwrap();
     assert!(made.status.success(), "{made:?}");
     let text = std::fs::read(folder.path().join("report.json")).unwrap();
     let catalogue = Catalogue::embedded();

@@ -5,11 +5,11 @@ use cetp_vectors::load::Catalogue;
 use cetp_vectors::model::Vector;
 use criterion::{BenchmarkId, Criterion, SamplingMode};
 use serde_json::Value as Json;
+use std::process::ExitCode;
 use std::time::Duration;
 
-fn main() {
-    cetp_runner::guard::run_if_asked();
-    let run = || {
+fn main() -> ExitCode {
+    cetp_bench::bench(|| {
         let mut criterion = Criterion::default().sample_size(10).configure_from_args();
         embedded(&mut criterion);
         growth(&mut criterion);
@@ -22,8 +22,7 @@ fn main() {
         for n in ["2", "4", "8", "16"] {
             ratio("children", "1", n, "how many times faster than one");
         }
-    };
-    std::thread::Builder::new().stack_size(cetp_runner::limits::STACK_BYTES).spawn(run).unwrap().join().unwrap();
+    })
 }
 
 /// The embedded provider suite in process.
@@ -70,17 +69,12 @@ fn children(criterion: &mut Criterion) {
     let list: Vec<Json> = (0..320).map(|n| calls(n, 20)).collect();
     let catalogue = catalogue(&list);
     let vectors: Vec<&Vector> = catalogue.vectors.iter().collect();
-    // Beside the bench lies the suite's own program where it was built with the same profile.
-    let program = std::env::var("CETP_PROGRAM").unwrap_or_default();
-    if program.is_empty() {
-        println!("children: not measured, as CETP_PROGRAM names no program of the suite");
-        return;
-    }
+    let target = format!("stdio:{} reference provider", cetp_bench::program());
     let mut group = criterion.benchmark_group("children");
     group.sampling_mode(SamplingMode::Flat).measurement_time(Duration::from_secs(10));
     for threads in [1, 2, 4, 8, 16] {
         group.bench_function(BenchmarkId::from_parameter(threads), |b| {
-            b.iter(|| Target::new(adapter(&format!("stdio:{program} reference provider"))).all(&vectors, threads));
+            b.iter(|| Target::new(adapter(&target)).all(&vectors, threads));
         });
     }
     group.finish();

@@ -11,13 +11,35 @@ use cetp_vectors::model::Vector;
 use cetp_vectors::protocol::Describe;
 use serde_json::Value as Json;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use tempfile::NamedTempFile;
 
-/// The mean time of a benchmark that has just run, in nanoseconds.
+/// Runs a bench, on a stack as the suite's own program has it. The executable of a bench is that program too, so that the
+/// targets which it starts are built as it is.
 ///
 /// # Panics
-/// Where it has not run, for example because a filter left it out: then there is no ratio either.
+/// The bench does.
+pub fn bench(run: impl FnOnce() + Send + 'static) -> ExitCode {
+    cetp_runner::guard::run_if_asked();
+    if std::env::args().nth(1).is_some_and(|word| word == "reference" || word == "run") {
+        return cetp_conformance::main();
+    }
+    let thread = std::thread::Builder::new().stack_size(cetp_runner::limits::STACK_BYTES).spawn(run);
+    thread.expect("a thread").join().expect("a bench that comes to its end");
+    ExitCode::SUCCESS
+}
+
+/// The suite's own program: this executable, see [`bench`].
+///
+/// # Panics
+/// It has no path that can be written.
+pub fn program() -> String {
+    std::env::current_exe().expect("an executable").to_str().expect("a path").to_owned()
+}
+
+/// The mean time of a benchmark that has just run, in nanoseconds.
+/// Nothing where a filter left it out.
 pub fn mean_ns(group: &str, name: &str) -> Option<f64> {
     let folder = std::env::var_os("CRITERION_HOME").map(PathBuf::from).unwrap_or_else(|| {
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);

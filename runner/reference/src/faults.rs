@@ -365,11 +365,11 @@ pub(crate) fn truncated(value: &str) -> String {
 }
 
 /// How a result is written that is put into a Bundle.
-pub(crate) fn written(switches: &Switches, json: String) -> String {
+pub(crate) fn written<'j>(switches: &Switches, json: Cow<'j, str>) -> Cow<'j, str> {
     let mut json = json;
     if switches.leeway(Leeway::IndentsData) {
         let value: Option<Json> = serde_json::from_str(&json).ok();
-        json = value.and_then(|value| serde_json::to_string_pretty(&value).ok()).unwrap_or(json);
+        json = value.and_then(|value| serde_json::to_string_pretty(&value).ok()).map_or(json, Cow::Owned);
     }
     if switches.leeway(Leeway::EscapesNonAscii) && !json.is_ascii() {
         let escape = |unit: u16| match u8::try_from(unit) {

@@ -12,6 +12,7 @@ use crate::switches::{Fault, Leeway};
 use cetp_vectors::bundle::{Access, Bundle, Value};
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The result files that are open. They belong to the process and end with it.
@@ -51,8 +52,8 @@ impl Call<'_> {
         let limit = faults::inline_limit(switches);
         let prefers_file = may_be_file && self.leeway(Leeway::SmallResultsAsFile);
         let length = |json: &str| faults::inline_length(switches, json);
-        let value_as_sent = faults::written(switches, value.to_owned());
-        if self.broken(Fault::ExactLimitIsInternalError) && (limit - 36..=limit).contains(&length(&value_as_sent)) {
+        let length_as_sent = length(&faults::written(switches, Cow::Borrowed(value)));
+        if self.broken(Fault::ExactLimitIsInternalError) && (limit - 36..=limit).contains(&length_as_sent) {
             return refuse(Code::InternalError, "The reply could not be written.");
         }
         if self.broken(Fault::FileByCharacters) && value.len() > limit && value.chars().count() <= limit {
@@ -61,8 +62,9 @@ impl Call<'_> {
         if self.broken(Fault::LargestIsInternalError) && may_be_file && value.len() > 12 << 20 {
             return refuse(Code::InternalError, "The file could not be written.");
         }
-        if length(&value_as_sent) <= limit && !prefers_file {
-            let data = faults::written(switches, wrap(&format!(r#"{{"kind":"inline","value":{value}}}"#)));
+        if length_as_sent <= limit && !prefers_file {
+            let data = wrap(&format!(r#"{{"kind":"inline","value":{value}}}"#));
+            let data = faults::written(switches, Cow::Owned(data)).into_owned();
             // What counts is the JSON that goes into the Bundle.
             let fits = length(&data) <= limit || self.broken(Fault::InlineLimitOffByOne);
             if fits || self.leeway(Leeway::GreyZoneInline) {
@@ -82,16 +84,17 @@ impl Call<'_> {
                 if self.broken(Fault::TooLargeIsInternalError) { Code::InternalError } else { Code::ResultTooLarge };
             return refuse(code, "The result is too large.");
         }
-        let inline = format!(r#"{{"kind":"inline","value":{value}}}"#);
-        let value = if self.broken(Fault::FileHoldsEnvelope) { &inline } else { value };
+        let inline = || Cow::Owned(format!(r#"{{"kind":"inline","value":{value}}}"#));
+        let digested = if self.broken(Fault::DigestOfEnvelope) { inline() } else { Cow::Borrowed(value) };
+        let value = if self.broken(Fault::FileHoldsEnvelope) { inline() } else { Cow::Borrowed(value) };
         let envelope = json!({
             "kind": "file",
             "media_type": "application/json",
             "size_bytes": if self.broken(Fault::FileSizeInCharacters) { value.chars().count() } else { value.len() },
-            "sha256": hex(&Sha256::digest(if self.broken(Fault::DigestOfEnvelope) { &inline } else { value })),
+            "sha256": hex(&Sha256::digest(digested.as_bytes())),
         });
         let mut id = random_name("fd-")?;
-        let file = File { content: faults::file_content(switches, value), at: 0 };
+        let file = File { content: faults::file_content(switches, &value), at: 0 };
         let mut files = lock(&self.provider.files);
         match files.0.iter().find(|(_, open)| open.content == file.content) {
             Some((open, _)) if self.broken(Fault::FileShared) => id.clone_from(open),
