@@ -37,6 +37,7 @@ fn each_target_takes_the_kept_inputs() {
 
 /// Without coverage to lead it, but with nothing to build: each target for so many seconds as FUZZ_SECONDS says.
 #[test]
+#[allow(clippy::print_stdout, reason = "how many inputs were played is worth reading")]
 fn each_target_takes_changed_inputs() {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     let seconds = std::env::var("FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(0.1);
