@@ -184,7 +184,7 @@ impl<'b> Campaign<'b> {
             }
         }
         if let Some(differ) = &mut self.differ {
-            differ.compare(&vector, &result);
+            differ.compare(&mut self.bench, &vector, &result);
         }
         let broken = broken(&vector, &result);
         match result.outcome {

@@ -24,44 +24,79 @@ impl<'b> Differ<'b> {
     }
 
     /// Runs a vector against the other target as well, and compares what came.
-    pub fn compare(&mut self, vector: &Vector, result: &VectorResult) {
+    ///
+    /// What differs is played again by both, `ours` being the target of `result`: work that goes on beside the calls may
+    /// answer now so, now so, and says nothing of the two.
+    pub fn compare(&mut self, ours: &mut Bench<'_>, vector: &Vector, result: &VectorResult) {
         let theirs = self.bench.run_vector(vector);
-        let (Some(one), Some(other)) = (&result.transcript, &theirs.transcript) else { return };
-        let told = |outcome: Outcome| !matches!(outcome, Outcome::Error | Outcome::NotRun);
-        if !told(result.outcome) || !told(theirs.outcome) {
+        let Some(first) = difference(vector, result, &theirs) else { return };
+        if self.differences.contains_key(&first.place) {
             return;
         }
-        let (one, other) = (normalise(vector, one), normalise(vector, other));
-        let rows = |json: &Json| json.as_array().cloned().unwrap_or_default();
-        for (one, other) in rows(&one).iter().zip(&rows(&other)) {
-            if one["params"] != other["params"] {
-                // What was sent rests on what was answered before.
-                break;
+        let (mut here, mut there) = (vec![first.ours.clone()], vec![first.theirs.clone()]);
+        for _ in 0..REPEATS {
+            let (one, other) = (ours.run_vector(vector), self.bench.run_vector(vector));
+            match difference(vector, &one, &other) {
+                Some(again) if again.place == first.place => {
+                    here.push(again.ours);
+                    there.push(again.theirs);
+                }
+                _ => return,
             }
-            let Some((pointer, ours, theirs)) = first_difference(&one["answer"], &other["answer"], String::new())
-            else {
-                continue;
-            };
-            let method = one["params"]["method"].as_str().or(one["verb"].as_str()).unwrap_or("-");
-            let tool = one["params"]["extras"]["tool_name"]["string"].as_str().unwrap_or("-");
-            let place: String = pointer.chars().filter(|c| !c.is_ascii_digit()).collect();
-            let short = |json: Json| {
-                let text = json.to_string();
-                let cut: String = text.chars().take(80).collect();
-                if cut.len() < text.len() { cut + "…" } else { cut }
-            };
-            self.differences
-                .entry(format!("{method} {tool} {place}"))
-                .or_insert_with(|| format!("{} against {} ({})", short(ours), short(theirs), vector.id));
-            // What follows may rest on it.
-            break;
         }
+        if here.iter().any(|value| there.contains(value)) {
+            return;
+        }
+        let short = |json: Json| {
+            let text = json.to_string();
+            let cut: String = text.chars().take(80).collect();
+            if cut.len() < text.len() { cut + "…" } else { cut }
+        };
+        self.differences
+            .insert(first.place, format!("{} against {} ({})", short(first.ours), short(first.theirs), vector.id));
     }
 
     /// What differed, a line for each.
     pub fn lines(&self) -> impl Iterator<Item = String> + '_ {
         self.differences.iter().map(|(place, what)| format!("{place}: {what}"))
     }
+}
+
+/// So often is a vector played again before a difference is believed.
+const REPEATS: usize = 3;
+
+/// Where two targets first answered otherwise.
+struct Difference {
+    /// The call, and the place in its answer.
+    place: String,
+    ours: Json,
+    theirs: Json,
+}
+
+/// The first difference between two runs of a vector that both came to an end.
+fn difference(vector: &Vector, one: &VectorResult, other: &VectorResult) -> Option<Difference> {
+    let told = |result: &VectorResult| !matches!(result.outcome, Outcome::Error | Outcome::NotRun);
+    if !told(one) || !told(other) {
+        return None;
+    }
+    let rows = |result: &VectorResult| {
+        let transcript = result.transcript.as_ref()?;
+        normalise(vector, transcript).as_array().cloned()
+    };
+    for (one, other) in rows(one)?.iter().zip(&rows(other)?) {
+        if one["params"] != other["params"] {
+            // What was sent rests on what was answered before.
+            return None;
+        }
+        // What follows the first may rest on it.
+        if let Some((pointer, ours, theirs)) = first_difference(&one["answer"], &other["answer"], String::new()) {
+            let method = one["params"]["method"].as_str().or(one["verb"].as_str()).unwrap_or("-");
+            let tool = one["params"]["extras"]["tool_name"]["string"].as_str().unwrap_or("-");
+            let place: String = pointer.chars().filter(|c| !c.is_ascii_digit()).collect();
+            return Some(Difference { place: format!("{method} {tool} {place}"), ours, theirs });
+        }
+    }
+    None
 }
 
 /// The first place at which two values differ; nothing stands for what is not there.
