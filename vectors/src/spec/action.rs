@@ -57,6 +57,11 @@ impl Tool {
         }
     }
 
+    /// Whether it works beside the calls to an end that nobody has to bring about.
+    pub fn ends_by_itself(self) -> bool {
+        matches!(self, Tool::FreeJob | Tool::FailingJob)
+    }
+
     /// Arguments: `variant` tells apart those of one tool.
     pub fn args(self, variant: u8) -> Json {
         let text = text_of(variant);

@@ -21,6 +21,8 @@ pub struct Script {
     flags: BTreeSet<&'static str>,
     /// Repeats of executions that a crash cut, by execution: the names of their replies.
     retried: BTreeMap<usize, Vec<String>>,
+    /// Executions whose operation works on by itself, so that what is told of them next is a matter of the moment.
+    at_work: BTreeSet<usize>,
     count: usize,
     /// The versions that sessions offer, where it is not 2 alone.
     versions: Option<&'static [i32]>,
@@ -68,8 +70,26 @@ impl Script {
         self.about = Some(taken.about);
         let steps = self.render(action, &taken);
         self.steps.extend(steps);
+        self.follow_work(action, &taken);
         self.state = taken.next.clone();
         Some(taken)
+    }
+
+    /// Which operations work on by themselves after an action; what is asked meanwhile may be answered so or so.
+    fn follow_work(&mut self, action: Action, taken: &Step) {
+        match (action, taken.answer) {
+            (Action::Negotiate { .. }, _) => {}
+            (Action::Poll { request, .. }, Answer::Until(_)) => {
+                self.at_work.remove(&request);
+            }
+            (Action::Execute { request, content, .. }, Answer::Accepted) if content.tool.ends_by_itself() => {
+                self.at_work.insert(request);
+            }
+            _ if self.at_work.is_empty() => {}
+            _ => {
+                self.flags.insert("race");
+            }
+        }
     }
 
     /// The first caller negotiates anew, outside of the model.
@@ -102,6 +122,9 @@ impl Script {
     /// The vector: the steps so far and a look at the ledger.
     pub fn finish(mut self, id: &str, title: &str) -> Json {
         let main = self.about.unwrap_or("CETP2-6-01");
+        if !self.at_work.is_empty() {
+            self.flags.insert("race");
+        }
         let ledger = self.ledger(main);
         self.steps.extend(ledger);
         assembled(id, title, main, &self.steps, &self.capabilities, &self.flags)
