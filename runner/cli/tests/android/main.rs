@@ -169,9 +169,9 @@ fn a_server_that_is_sick_is_no_verdict_and_no_hang() {
 fn a_device_on_which_the_harness_does_not_come_up_is_no_verdict() {
     for (sick, android, words) in [
         (Sick::RefusedStream, "", &["refuses", "localabstract", "closed"][..]),
-        (Sick::ShellWithoutEnd, "boot_ms = 300", &["before", "came to its end"]),
+        (Sick::ShellWithoutEnd, "boot_ms = 3000", &["before", "came to its end"]),
         (Sick::NoInstrumentation, "", &["does not come up", "Unable to find instrumentation"]),
-        (Sick::Booting, "boot_ms = 300", &["was not up within 0.3 s", "still booting"]),
+        (Sick::Booting, "boot_ms = 3000", &["was not up within 3 s", "still booting"]),
         (Sick::Not, "instrumentation = 'org.else/.Harness'", &["org.else is not installed"]),
     ] {
         let (ran, report) = run(&Fake::new(ONE, sick), android, &[CRASHING]);

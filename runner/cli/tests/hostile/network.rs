@@ -43,7 +43,7 @@ fn watched(case: &Case) -> Result<(), String> {
     let log = place.path("calls");
     // Only these calls stop a process: what it does else goes on at its own speed.
     let calls = "trace=socket,connect,bind,listen,sendto,sendmsg";
-    let status = Command::new("strace")
+    let run = Command::new("strace")
         .args(["-f", "--seccomp-bpf", "-qq", "-e", calls, "-o"])
         .arg(&log)
         .arg("--")
@@ -51,9 +51,8 @@ fn watched(case: &Case) -> Result<(), String> {
         .args(place.arguments())
         .env("TMPDIR", place.path("tmp"))
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    status.map_err(|error| error.to_string())?;
+        .output()
+        .map_err(|error| error.to_string())?;
     let seen = std::fs::read_to_string(&log).map_err(|error| format!("the calls: {error}"))?;
     // The runner talks to its guard; without that nothing was seen at all.
     if !seen.contains("sendmsg") {
@@ -64,7 +63,9 @@ fn watched(case: &Case) -> Result<(), String> {
         return Err(call.into());
     }
     if !case.never_starts() && !place.path("out/report.json").exists() {
-        return Err("the run did not come to its end".into());
+        let said = String::from_utf8_lossy(&run.stderr);
+        let from = said.char_indices().rev().nth(600).map_or(0, |(at, _)| at);
+        return Err(format!("the run did not come to its end ({}): {}", run.status, said[from..].escape_debug()));
     }
     Ok(())
 }
