@@ -140,7 +140,8 @@ pub fn bytes_to_json(bytes: &[u8]) -> Json {
     }
 }
 
-/// The bytes that a value of a vector stands for: a text exactly, `{"base64"}` decoded, any other value as compact JSON.
+/// The bytes that a value of a vector stands for: a text exactly, `{"base64"}` decoded, `{"bytes"}` its parts one after the
+/// other, any other value as compact JSON.
 ///
 /// # Errors
 /// What is no base64.
@@ -150,6 +151,10 @@ pub fn json_to_bytes(json: &Json) -> Result<Vec<u8>, String> {
         Json::Object(members) if members.len() == 1 && members.contains_key("base64") => {
             let text = members["base64"].as_str().ok_or("base64 is no text")?;
             STANDARD.decode(text).map_err(|error| format!("no base64: {error}"))
+        }
+        Json::Object(members) if members.len() == 1 && members.contains_key("bytes") => {
+            let parts = members["bytes"].as_array().ok_or("bytes is no list of parts")?;
+            Ok(parts.iter().map(json_to_bytes).collect::<Result<Vec<_>, _>>()?.concat())
         }
         other => Ok(json_text(other).into_bytes()),
     }

@@ -198,8 +198,8 @@ pub enum Kind {
 /// One start of a provider of `aw-provider`.
 #[derive(Clone, Debug)]
 pub struct Spawn {
-    /// What is written to its standard input, an expression: a text is written exactly, `{"base64"}` as these bytes, any
-    /// other value as compact JSON.
+    /// What is written to its standard input, an expression: a text is written exactly, `{"base64"}` as these bytes, `{"bytes"}` part
+    /// after part, any other value as compact JSON.
     pub stdin: Json,
     /// Whether that is a request which the protocol allows; rules about replies rest on it.
     pub valid: bool,

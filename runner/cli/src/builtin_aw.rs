@@ -103,7 +103,7 @@ fn spawn(params: &Json, options: policy::Options) -> Json {
         stdout: served.stdout,
         stderr_bytes: served.stderr.len() as u64,
         stderr: served.stderr.into_bytes(),
-        held: Vec::new(),
+        held: if served.held { vec!["stdout"] } else { Vec::new() },
         timed_out: !ended && flooded.is_none(),
         flooded,
         stdin: (stdin.len(), if refused { paused_at.unwrap_or(0) } else { stdin.len() }),

@@ -90,6 +90,10 @@ fn aw_provider(args: &AwArgs) -> Result<Exit, Stop> {
     stderr().write_all(served.stderr.as_bytes()).map_err(told)?;
     let mut out = stdout().lock();
     out.write_all(&served.stdout).and_then(|()| out.flush()).map_err(told)?;
+    if served.held {
+        // It outlives this process with the same standard output.
+        std::process::Command::new("sleep").arg("60").stdin(std::process::Stdio::null()).spawn().map_err(told)?;
+    }
     if served.lives_on || served.hangs {
         // It never ends of itself.
         loop {

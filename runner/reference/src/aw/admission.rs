@@ -339,6 +339,8 @@ pub(super) fn bends(core_only: bool, switches: Switches) -> Bends {
 /// Answers one case of the suite: `config`, `target`, `capabilities`, and `evidence` by provider id, each with `operations`
 /// and `validated_config`. Gives the [`account`].
 pub fn decide(case: &Json, options: Options) -> Json {
+    let mut case = case.clone();
+    unchecked(&mut case, options.switches);
     let config = match Configuration::from_json(&case["config"], bends(options.core_only, options.switches)) {
         Ok(config) => config,
         Err(why) => return account(&no("configuration", why), options.switches),
@@ -353,6 +355,29 @@ pub fn decide(case: &Json, options: Options) -> Json {
     };
     let capabilities = Capabilities::from_json(&case["capabilities"]);
     account(&admit(&config, target, &capabilities, &evidence, options), options.switches)
+}
+
+/// Takes away what an admission does not look at that is broken so.
+fn unchecked(case: &mut Json, switches: Switches) {
+    if switches.broken(Fault::EventSelectorsUnchecked)
+        && let Some(Json::Object(events)) = case.pointer_mut("/config/events")
+    {
+        for event in events.values_mut().filter_map(Json::as_object_mut) {
+            event.remove("match");
+        }
+    }
+    if switches.broken(Fault::OptionalGuardsIgnored)
+        && let Some(Json::Object(guards)) = case.pointer_mut("/config/guards")
+    {
+        guards.retain(|_, guard| guard["required"] != false);
+    }
+    if switches.broken(Fault::ValidationOptional) {
+        let configured = case["config"]["providers"].clone();
+        let Some(Json::Object(evidence)) = case.pointer_mut("/evidence") else { return };
+        for (id, evidence) in evidence.iter_mut().filter(|(_, evidence)| evidence["validated_config"].is_null()) {
+            evidence["validated_config"] = configured[id]["config"].clone();
+        }
+    }
 }
 
 /// The account of an admission.

@@ -21,6 +21,8 @@ pub struct Served {
     pub exit: i32,
     /// The process goes on after its reply.
     pub lives_on: bool,
+    /// A process that it leaves behind holds its standard output.
+    pub held: bool,
     /// It takes longer than any budget, and has not replied.
     pub hangs: bool,
     /// So many bytes of its input it did not read.
@@ -46,6 +48,7 @@ pub fn serve(stdin: &[u8], options: Options) -> Served {
         stderr: String::new(),
         exit: 0,
         lives_on: false,
+        held: false,
         hangs: false,
         unread: 0,
         wrote: Vec::new(),
@@ -230,6 +233,7 @@ fn invoke(request: &Request, options: Options) -> Result<Vec<Json>, String> {
         };
     }
     for (fault, refused) in [
+        (Fault::IdsInUtf16, event["session_id"].as_str().is_some_and(|id| id.encode_utf16().count() > 512)),
         (Fault::NullIdsRefused, event["session_id"].is_null()),
         (Fault::AsciiOnly, !value.to_string().is_ascii()),
         (Fault::NarrowIntegers, has_wide_integer(event)),
@@ -254,6 +258,12 @@ fn invoke(request: &Request, options: Options) -> Result<Vec<Json>, String> {
             Err(_) => return Err("rules_unavailable".into()),
         }
     }
+    if switches.broken(Fault::NativeDecides)
+        && let Some(effects) = event["native"]["effects"].as_array()
+    {
+        return Ok(effects.clone());
+    }
+    let approved = switches.broken(Fault::NativeApproves) && event["native"]["approved"] == true;
     let mut effects = Vec::new();
     if switches.leeway(Leeway::ObservesAlways) && allowed("observe") {
         effects.push(json!({ "type": "observe" }));
@@ -262,7 +272,7 @@ fn invoke(request: &Request, options: Options) -> Result<Vec<Json>, String> {
         "check" => {
             let named = policy.blocked.iter().any(|name| tool["native_name"] == **name);
             let shell = switches.broken(Fault::InfersShell) && tool["input"].get("command").is_some();
-            if named || shell {
+            if (named || shell) && !approved {
                 if allowed("block") || switches.broken(Fault::BlockUnasked) {
                     effects.push(block(switches));
                 } else if !switches.broken(Fault::NeutralInsteadOfBlock) {
@@ -376,6 +386,13 @@ fn lenient(bytes: &[u8], rules: Rules, switches: Switches) -> Result<Request, Re
         Some("syntax") if switches.broken(Fault::SecondDocumentIgnored) => {
             value = serde_json::Deserializer::from_slice(bytes).into_iter::<Json>().next().and_then(Result::ok);
         }
+        Some("syntax") if switches.broken(Fault::ControlsAccepted) => {
+            value = aw::read(controls_escaped(&text).as_bytes()).ok();
+        }
+        Some("encoding") if switches.broken(Fault::BadUtf8Replaced) => value = aw::read(text.as_bytes()).ok(),
+        Some("size") if switches.broken(Fault::SizeInCharacters) && text.chars().count() <= aw::MESSAGE_BYTES => {
+            value = serde_json::from_slice(bytes).ok();
+        }
         Some("encoding") if switches.broken(Fault::BomAccepted) => {
             value = text.strip_prefix('\u{feff}').and_then(|text| aw::read(text.as_bytes()).ok());
         }
@@ -404,6 +421,12 @@ fn lenient(bytes: &[u8], rules: Rules, switches: Switches) -> Result<Request, Re
                 members.retain(|name, _| ["api_version", "method", "request_id"].contains(&name.as_str()));
             }
         }
+        if switches.broken(Fault::ConfigOfAnyType)
+            && members.get("method").is_some_and(|method| method == "validate_config")
+            && members.get("config").is_some_and(|config| !config.is_object())
+        {
+            members.insert("config".into(), json!({ "blocked_tools": [] }));
+        }
         if switches.broken(Fault::IdInvented) && !members.contains_key("request_id") {
             members.insert("request_id".into(), json!("invented"));
         }
@@ -415,6 +438,21 @@ fn lenient(bytes: &[u8], rules: Rules, switches: Switches) -> Result<Request, Re
         value["input_digest"] = json!(aw::digest(&value));
     }
     if bend { Request::unchecked(value) } else { parse_request(value.to_string().as_bytes(), rules) }
+}
+
+/// JSON whose texts hold control characters, with these escaped.
+fn controls_escaped(text: &str) -> String {
+    let (mut out, mut inside, mut escaped) = (String::new(), false, false);
+    for c in text.chars() {
+        if inside && u32::from(c) < 0x20 {
+            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+            continue;
+        }
+        inside = if c == '"' && !escaped { !inside } else { inside };
+        escaped = inside && c == '\\' && !escaped;
+        out.push(c);
+    }
+    out
 }
 
 /// Writes the reply, distorted where that is wanted.
@@ -474,6 +512,7 @@ fn finish(served: &mut Served, mut reply: Json, request: Option<&Request>, switc
         served.stderr = "policy: working\n".repeat(500);
     }
     served.lives_on = switches.broken(Fault::LivesOn);
+    served.held = switches.broken(Fault::OutputsHeld);
     served.exit = match status.as_str() {
         "ok" if switches.broken(Fault::NonzeroOnOk) && method == "describe" => 1,
         "ok" if switches.broken(Fault::BlockExitsTwo) && blocks => 2,

@@ -41,6 +41,7 @@ registry! {
         OperationDescribed "operation_described" "AW1-P-22" "An operation has a member description.";
         ConfigEchoed "config_echoed" "AW1-P-23" "validate_config returns the configuration.";
         AnyConfigAccepted "any_config_accepted" "AW1-P-24" "validate_config accepts any object.";
+        ConfigOfAnyType "config_of_any_type" "AW1-P-24" "validate_config accepts a configuration that is no object.";
         DigestInUppercase "digest_in_uppercase" "AW1-P-25" "input_digest comes back in uppercase.";
         DigestOfOther "digest_of_other" "AW1-P-25" "input_digest is computed over the configuration alone.";
         EffectsLeftOut "effects_left_out" "AW1-P-26" "Without effects the member is left out.";
@@ -55,12 +56,17 @@ registry! {
         FailureBlocks "failure_blocks" "AW1-P-33" "Where its rules cannot be read it blocks.";
         FailureIsNeutral "failure_is_neutral" "AW1-P-33" "Where its rules cannot be read it succeeds without effects.";
         NullIdsRefused "null_ids_refused" "AW1-P-34" "Refuses a call whose session_id is null.";
+        IdsInUtf16 "ids_in_utf16" "AW1-P-34" "Counts the characters of an id in UTF-16.";
         CrashesOnScalars "crashes_on_scalars" "AW1-P-35" "Crashes where tool.input is no object.";
         InfersShell "infers_shell" "AW1-P-36" "Takes any tool whose input has a command for a shell, and blocks it.";
         AsciiOnly "ascii_only" "AW1-P-37" "Refuses names that are not ASCII.";
         NarrowIntegers "narrow_integers" "AW1-P-37" "Refuses integers that do not fit i64.";
         NativeBelieved "native_believed" "AW1-P-38" "Takes request_id from event.native where it has one.";
+        NativeApproves "native_approves" "AW1-P-38" "Does not block where event.native says that the call was approved.";
+        NativeDecides "native_decides" "AW1-P-38" "Takes effects from event.native where it has some.";
         NativeBreaks "native_breaks" "AW1-P-38" "Refuses a call whose event.native has a member effects.";
+        ControlsAccepted "controls_accepted" "AW1-P-39" "Reads control characters that stand raw in a text.";
+        BadUtf8Replaced "bad_utf8_replaced" "AW1-P-39" "Reads U+FFFD where a byte is no UTF-8.";
         DuplicatesAccepted "duplicates_accepted" "AW1-P-39" "Of a member that occurs twice the last counts.";
         SecondDocumentIgnored "second_document_ignored" "AW1-P-39" "Reads the first document and ignores the rest.";
         EmptyIsDescribe "empty_is_describe" "AW1-P-39" "Without any input it describes itself.";
@@ -69,9 +75,11 @@ registry! {
         UnknownMethodDescribes "unknown_method_describes" "AW1-P-40" "Answers an unknown method with a description.";
         IdInvented "id_invented" "AW1-P-40" "Answers a request without request_id under an id of its own.";
         SizeUnchecked "size_unchecked" "AW1-P-41" "Reads requests of any length.";
+        SizeInCharacters "size_in_characters" "AW1-P-41" "Counts the length of a request in characters.";
         SmallLimit "small_limit" "AW1-P-41" "Refuses requests above 64 KiB.";
         DepthUnchecked "depth_unchecked" "AW1-P-42" "Reads requests of any depth.";
         BomAccepted "bom_accepted" "AW1-P-42" "Skips a byte order mark.";
+        OutputsHeld "outputs_held" "AW1-P-44" "Leaves a process behind that holds its standard output.";
         HangsOnInvoke "hangs_on_invoke" "AW1-P-44" "Takes longer than any budget to answer an invoke.";
         ConfigInErrorCode "config_in_error_code" "AW1-P-45" "error_code repeats the setting that it refuses.";
         DescribeWrites "describe_writes" "AW1-P-46" "describe writes a file into its folder.";
@@ -150,9 +158,11 @@ registry! {
         EmptyEventDropped "empty_event_dropped" "AW1-A-05" "Other events without steps are dropped.";
         StepsDecideEvent "steps_decide_event" "AW1-A-06" "An event without steps needs no adapter evidence.";
         GuardsIgnored "guards_ignored" "AW1-A-07" "Guards are not looked at.";
+        OptionalGuardsIgnored "optional_guards_ignored" "AW1-A-07" "Guards that are not required are not looked at.";
         DisabledNeedEvidence "disabled_need_evidence" "AW1-A-08" "Disabled steps need evidence as well.";
         EvidenceOptional "evidence_optional" "AW1-A-09" "A step without provider evidence is dropped.";
         NumbersEqual "numbers_equal" "AW1-A-10" "1 and 1.0 are the same configuration.";
+        ValidationOptional "validation_optional" "AW1-A-10" "Without a validated configuration there is nothing to compare.";
         ConfigUncompared "config_uncompared" "AW1-A-10" "The validated configuration is not compared.";
         OperationUnchecked "operation_unchecked" "AW1-A-11" "The operation need not be declared.";
         OperationEventUnchecked "operation_event_unchecked" "AW1-A-11" "The operation need not declare the event.";
@@ -172,6 +182,7 @@ registry! {
         ReasonLeaks "reason_leaks" "AW1-A-18" "The reason repeats the private configuration.";
         NoReason "no_reason" "AW1-A-18" "A rejection has no reason.";
         ExactRefused "exact_refused" "AW1-A-19" "native selectors are refused.";
+        EventSelectorsUnchecked "event_selectors_unchecked" "AW1-A-19" "Selectors of an event are not checked.";
         GlobsAccepted "globs_accepted" "AW1-A-19" "A native selector may end in a star.";
         ReplaceAnywhere "replace_anywhere" "AW1-A-20" "replace_result need not be the last step.";
         ReplaceTwice "replace_twice" "AW1-A-20" "Two steps may replace the result.";
