@@ -215,7 +215,12 @@ fn requirements(catalogue: &Catalogue, suite: &str, role: Role, results: &[Vecto
             (None, Some(_)) => unjudged(&words),
         };
         let vectors: BTreeSet<String> = said.iter().map(|(row, _)| row.vector.clone()).collect();
-        rows.push(RequirementRow { id: id.clone(), outcome: strongest, reason, vectors: vectors.into_iter().collect() });
+        rows.push(RequirementRow {
+            id: id.clone(),
+            outcome: strongest,
+            reason,
+            vectors: vectors.into_iter().collect(),
+        });
     }
     rows
 }
@@ -330,7 +335,9 @@ mod tests {
     #[test]
     fn a_vector_that_does_not_apply_takes_nothing_from_one_that_passed() {
         for other in Outcome::ALL {
-            for rows in [[row(0, Outcome::NotApplicable), row(1, other)], [row(1, other), row(0, Outcome::NotApplicable)]] {
+            for rows in
+                [[row(0, Outcome::NotApplicable), row(1, other)], [row(1, other), row(0, Outcome::NotApplicable)]]
+            {
                 let found = concluded_row(&rows);
                 // The one failed over no requirement, the other is no warning of this one.
                 let expected = match other {

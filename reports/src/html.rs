@@ -268,7 +268,6 @@ fn totals(view: &View<'_>) -> Markup {
                 }
             }
             span.whole { (t(format!("{ran} of {whole} vectors run"), format!("共 {whole} 个向量，运行 {ran} 个"))) }
-            a href="#about" { (t("What the words mean", "术语说明")) }
         }
     }
 }

@@ -171,7 +171,8 @@ fn example(view: &View<'_>, row: &Row<'_>, id: &str) -> Markup {
         return html! {};
     };
     let at = Row::message_of(finding, &transcript);
-    let exchange = exchanges(&transcript).into_iter().find(|exchange| !exchange.from_target && Some(&exchange.at) == at.as_ref());
+    let exchange =
+        exchanges(&transcript).into_iter().find(|exchange| !exchange.from_target && Some(&exchange.at) == at.as_ref());
     html! {
         div.example {
             p.say { "“" span lang="en" { (row.vector.title) } "”, " (step(&finding.at)) }

@@ -31,8 +31,9 @@ fn difference(mismatch: &Mismatch) -> Markup {
                     div.long { dt { (t("difference", "差异")) } dd { (lines(&mismatch.expected, actual)) } }
                 }
                 actual => {
-                    (side("wanted", expected_word(), &wanted, || outline::pattern(&mismatch.expected)))
-                    (side("came", received_word(), &came, || {
+                    // Both in the same form, so that what is equal looks so.
+                    (side("wanted", expected_word(), &wanted, long, || outline::pattern(&mismatch.expected)))
+                    (side("came", received_word(), &came, long && actual.is_some(), || {
                         let text = actual.as_ref().map(outline::value).unwrap_or_default();
                         t(text.clone(), text)
                     }))
@@ -55,9 +56,9 @@ fn is_long(words: &Words) -> bool {
 }
 
 /// What was expected, or what came: in a line, or where it is long in several.
-fn side(class: &str, name: Words, short: &Words, outline: impl Fn() -> Words) -> Markup {
+fn side(class: &str, name: Words, short: &Words, long: bool, outline: impl Fn() -> Words) -> Markup {
     html! {
-        @if is_long(short) {
+        @if long {
             @let all = outline();
             div.long.(class) { dt { (name) } dd dir="auto" { (block(&all)) } }
         } @else {
@@ -117,10 +118,9 @@ fn lines(wanted: &Json, came: &Json) -> Markup {
 /// What came without the members that the pattern leaves free: they are no difference.
 fn asked_for(pattern: &Json, came: &Json) -> Json {
     match (pattern, came) {
-        (Json::Object(pattern), Json::Object(came)) => came
-            .iter()
-            .filter_map(|(name, inner)| Some((name.clone(), asked_for(pattern.get(name)?, inner))))
-            .collect(),
+        (Json::Object(pattern), Json::Object(came)) => {
+            came.iter().filter_map(|(name, inner)| Some((name.clone(), asked_for(pattern.get(name)?, inner)))).collect()
+        }
         (Json::Array(pattern), Json::Array(came)) if pattern.len() == came.len() => {
             pattern.iter().zip(came).map(|(pattern, inner)| asked_for(pattern, inner)).collect()
         }
@@ -128,7 +128,9 @@ fn asked_for(pattern: &Json, came: &Json) -> Json {
         (Json::Array(pattern), Json::Array(came)) => {
             let members = pattern.iter().filter_map(Json::as_object).flatten();
             let any = Json::Object(members.map(|(name, inner)| (name.clone(), inner.clone())).collect());
-            let cut = |inner: &Json| if inner.is_object() && any != serde_json::json!({}) { asked_for(&any, inner) } else { inner.clone() };
+            let cut = |inner: &Json| {
+                if inner.is_object() && any != serde_json::json!({}) { asked_for(&any, inner) } else { inner.clone() }
+            };
             came.iter().map(cut).collect()
         }
         _ => came.clone(),

@@ -27,7 +27,9 @@ fn sections<'v>(view: &View<'v>) -> Vec<Section<'v>> {
     for row in &view.report.requirements {
         let Some(requirement) = view.requirement(&row.id) else { continue };
         let about = row.vectors.iter().filter_map(|id| results.get(id.as_str()).copied());
-        let said = about.filter_map(|result| Some((result, word(result, &row.id)?))).collect();
+        let mut said: Vec<_> = about.filter_map(|result| Some((result, word(result, &row.id)?))).collect();
+        // What did not pass comes first.
+        said.sort_by_key(|(_, word)| *word);
         out.entry(requirement.section.clone()).or_default().push(Line { requirement, row, said });
     }
     let mut out: Vec<_> = out.into_iter().collect();
@@ -37,12 +39,15 @@ fn sections<'v>(view: &View<'v>) -> Vec<Section<'v>> {
 
 impl Line<'_> {
     fn is_partly_judged(&self) -> bool {
-        self.row.outcome == Some(Outcome::NotRun) && self.said.iter().any(|(_, word)| *word != Word::Said(Outcome::NotRun))
+        self.row.outcome == Some(Outcome::NotRun)
+            && self.said.iter().any(|(_, word)| *word != Word::Said(Outcome::NotRun))
     }
 
     fn state(&self) -> (&'static str, &'static str, words::Words) {
         match self.row.outcome {
-            Some(outcome) if self.is_partly_judged() => (words::class(Some(outcome)), words::PARTLY_SIGN, words::partly()),
+            Some(outcome) if self.is_partly_judged() => {
+                (words::class(Some(outcome)), words::PARTLY_SIGN, words::partly())
+            }
             Some(outcome) => (words::class(Some(outcome)), words::sign(outcome), words::outcome(outcome)),
             None if self.row.reason.as_deref().is_some_and(|reason| reason.starts_with("judged by")) => {
                 ("none", "·", t("not by vectors", "不由向量判定"))
@@ -67,7 +72,9 @@ pub(crate) fn map(view: &View<'_>) -> Markup {
             }
             p.quiet { (t(
                 "The numbers of requirements have gaps: those that bind only another role are not on this page.",
-                "要求编号不连续：仅约束其他角色的要求不在本页。")) }
+                "要求编号不连续：仅约束其他角色的要求不在本页。")) " "
+                a href="#about" { (t("What the signs and words mean", "符号与术语说明")) }
+            }
             div.fields {
                 @for (number, lines) in sections(view) {
                     div.field {

@@ -68,7 +68,7 @@ pub(crate) fn sequence(row: &Row<'_>, transcript: &Transcript, detail: &Detail, 
         }
         @let raw = sent().filter(|n| !typed.contains(n)).count();
         @if short && most > 0 && raw > 0 {
-            p.quiet { (t(format!("{raw} messages are not shown as they were sent; report.json has them all."),
+            p.quiet { (t(format!("{raw} {} not shown as sent; report.json has them all.", if raw == 1 { "message is" } else { "messages are" }),
                          format!("有 {raw} 条消息未列出原始形式；report.json 中有全部原始消息。"))) }
         }
     }

@@ -154,12 +154,14 @@ fn sole(members: &Map<String, Json>) -> Option<Words> {
         "$unique" => t(format!("no two elements with the same {text}"), format!("各元素的 {text} 互不相同")),
         "$descending" => t("numbers, none greater than the one before", "依次不增的数"),
         "$instant" => around(value, "an instant, in milliseconds since 1970: ", "时刻（1970 年以来的毫秒数）："),
-        "$instance_of" => around(&value["schema"], "a value that conforms to the JSON Schema ", "符合此 JSON Schema 的值："),
+        "$instance_of" => {
+            around(&value["schema"], "a value that conforms to the JSON Schema ", "符合此 JSON Schema 的值：")
+        }
         "$valid_schema" => t(format!("a valid schema of {text}"), format!("{text} 的有效 schema")),
         "$self_contained" => t("a schema without outside references", "不引用外部文档的 schema"),
         "$same" if text.is_empty() => t("all elements alike", "所有元素相同"),
         "$same" => t(format!("the same {text} in all elements"), format!("所有元素的 {text} 相同")),
-        "$bag" => around(value, "in any order: ", "顺序不限："),
+        "$bag" => around(value, "exactly these, in any order: ", "恰为以下元素，顺序不限："),
         "$some" => around(value, "at least one element: ", "至少一个元素："),
         _ => return None,
     })
