@@ -30,7 +30,7 @@ pub(crate) fn sequence(row: &Row<'_>, transcript: &Transcript, detail: &Detail, 
     // As they were sent: those in which something was found, and the nearest before the last of them.
     let entries: BTreeMap<&str, &Entry> = transcript.entries.iter().map(|entry| (entry.at.as_str(), entry)).collect();
     let sent = || (0..all.len()).filter(|n| shown(*n) && !all[*n].from_target);
-    let last = sent().rfind(|n| bad(&all[*n])).or_else(|| sent().last());
+    let last = sent().rfind(|n| bad(&all[*n])).or_else(|| sent().next_back());
     let typed: BTreeSet<usize> = match last {
         Some(last) if short && detail.typed_messages > 0 => {
             let before = sent().filter(|n| *n <= last).rev().take(detail.typed_messages);
