@@ -126,43 +126,95 @@ fn claims(levels: &BTreeMap<String, Level>, suite: &str, suite_version: &str, ro
         .collect()
 }
 
-/// Of two outcomes for one requirement the one that says more. A sentence that one vector found broken is broken, whatever kept
-/// another vector from saying anything; so it is with the verdict of a level.
+/// What one vector has to say of one requirement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Word {
+    /// This.
+    Said(Outcome),
+    /// Nothing, or not all: it ended over another requirement before.
+    EndedEarlier,
+    /// Nothing to rely on: its outcome changes from run to run.
+    Unsteady,
+}
+
+impl Word {
+    /// The outcome that counts for the requirement.
+    pub fn outcome(self) -> Outcome {
+        match self {
+            Word::Said(outcome) => outcome,
+            Word::EndedEarlier | Word::Unsteady => Outcome::NotRun,
+        }
+    }
+}
+
+/// What a vector says of a requirement; nothing where it is not about it.
+pub fn word(row: &VectorRow, id: &str) -> Option<Word> {
+    let among = |list: &[String]| list.iter().any(|one| one == id);
+    let (broken, warned) = (among(&row.failed_requirements), among(&row.warned_requirements));
+    if !among(&row.requirements) && !broken && !warned {
+        return None;
+    }
+    let judged = among(&row.judged_requirements);
+    Some(match row.outcome {
+        Outcome::Fail if broken => Word::Said(Outcome::Fail),
+        _ if warned => Word::Said(Outcome::Warn),
+        Outcome::Fail if row.failed_requirements.is_empty() => Word::Unsteady,
+        // It ended before it had said all that it has to say of this requirement.
+        Outcome::Fail => Word::EndedEarlier,
+        Outcome::Warn if judged => Word::Said(Outcome::Pass),
+        Outcome::Pass | Outcome::Warn if !judged => Word::Said(Outcome::NotApplicable),
+        other => Word::Said(other),
+    })
+}
+
+/// Of two outcomes for one requirement the one that says more, as it is with the verdict of a level: a sentence that one
+/// vector found broken is broken, whatever kept another vector from saying anything; and a vector that does not apply says
+/// less than one that passed.
 fn stronger(a: Outcome, b: Outcome) -> Outcome {
-    if a == Outcome::Fail || b == Outcome::Fail { Outcome::Fail } else { a.min(b) }
+    match (a, b) {
+        (Outcome::Fail, _) | (_, Outcome::Fail) => Outcome::Fail,
+        (Outcome::NotApplicable, other) | (other, Outcome::NotApplicable) => other,
+        _ => a.min(b),
+    }
+}
+
+/// How many vectors have not judged a requirement, and why.
+fn unjudged(words: &[Word]) -> Option<String> {
+    let all = words.len();
+    let parts: Vec<String> = [
+        (Word::Said(Outcome::Error), "broke", "broke"),
+        (Word::Said(Outcome::NotRun), "was not run", "were not run"),
+        (
+            Word::EndedEarlier,
+            "ended over another requirement before it had judged this one",
+            "ended over another requirement before they had judged this one",
+        ),
+        (Word::Unsteady, "changes its outcome from run to run", "change their outcome from run to run"),
+        (Word::Said(Outcome::NotApplicable), "is not applicable", "are not applicable"),
+    ]
+    .into_iter()
+    .filter_map(|(word, one, many)| {
+        let n = words.iter().filter(|w| **w == word).count();
+        let vectors = if all == 1 { "vector" } else { "vectors" };
+        (n > 0).then(|| format!("{n} of {all} {vectors} {}", if n == 1 { one } else { many }))
+    })
+    .collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 fn requirements(catalogue: &Catalogue, suite: &str, role: Role, results: &[VectorRow]) -> Vec<RequirementRow> {
     let mut rows = Vec::new();
     for requirement in catalogue.ledger.iter().filter(|r| r.suite == suite && r.role.binds(role)) {
         let id = &requirement.id;
-        let mut vectors = BTreeSet::new();
-        let mut strongest: Option<Outcome> = None;
-        for row in results {
-            let about = row.requirements.contains(id);
-            let broken = row.failed_requirements.contains(id);
-            let warned = row.warned_requirements.contains(id);
-            if !about && !broken && !warned {
-                continue;
-            }
-            vectors.insert(row.vector.clone());
-            let judged = row.judged_requirements.contains(id);
-            let outcome = match row.outcome {
-                Outcome::Fail if broken => Outcome::Fail,
-                _ if warned => Outcome::Warn,
-                // It ended over something else, before it had said all that it has to say of this requirement.
-                Outcome::Fail => Outcome::NotRun,
-                Outcome::Warn if judged => Outcome::Pass,
-                Outcome::Pass | Outcome::Warn if !judged => Outcome::NotApplicable,
-                other => other,
-            };
-            strongest = Some(strongest.map_or(outcome, |s| stronger(s, outcome)));
-        }
+        let said: Vec<(&VectorRow, Word)> = results.iter().filter_map(|row| Some((row, word(row, id)?))).collect();
+        let words: Vec<Word> = said.iter().map(|(_, word)| *word).collect();
+        let strongest = words.iter().map(|word| word.outcome()).reduce(stronger);
         let reason = match (&requirement.not_by_vector, strongest) {
             (Some(by), _) => Some(format!("judged by {by}")),
             (None, None) => Some("no vector of this run is about it".to_owned()),
-            _ => None,
+            (None, Some(_)) => unjudged(&words),
         };
+        let vectors: BTreeSet<String> = said.iter().map(|(row, _)| row.vector.clone()).collect();
         rows.push(RequirementRow {
             id: id.clone(),
             outcome: strongest,
@@ -275,7 +327,58 @@ mod tests {
         }
     }
 
+    fn concluded_row(rows: &[VectorRow]) -> RequirementRow {
+        let conclusion = concluded(&CATALOGUE, true, "cetp-v2", "1", Role::Provider, rows);
+        conclusion.requirements.into_iter().find(|row| row.id == "CETP2-1-00").unwrap()
+    }
+
+    #[test]
+    fn a_vector_that_does_not_apply_takes_nothing_from_one_that_passed() {
+        for other in Outcome::ALL {
+            for rows in
+                [[row(0, Outcome::NotApplicable), row(1, other)], [row(1, other), row(0, Outcome::NotApplicable)]]
+            {
+                let found = concluded_row(&rows);
+                // The one failed over no requirement, the other is no warning of this one.
+                let expected = match other {
+                    Outcome::Fail => Outcome::NotRun,
+                    Outcome::Warn => Outcome::Pass,
+                    other => other,
+                };
+                assert_eq!(found.outcome, Some(expected));
+                let na = if other == Outcome::NotApplicable { "2 of 2 vectors are" } else { "1 of 2 vectors is" };
+                assert!(found.reason.unwrap().ends_with(&format!("{na} not applicable")), "{other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_says_which_vectors_have_not_judged_it() {
+        let mut elsewhere = row(0, Outcome::Fail);
+        elsewhere.failed_requirements = vec!["CETP2-1-01".into()];
+        let passed = row(1, Outcome::Pass);
+        let found = concluded_row(&[elsewhere, passed.clone()]);
+        assert_eq!(found.outcome, Some(Outcome::NotRun), "it is not green");
+        let reason = "1 of 2 vectors ended over another requirement before it had judged this one";
+        assert_eq!(found.reason.as_deref(), Some(reason));
+        let found = concluded_row(&[row(0, Outcome::NotRun), passed.clone()]);
+        assert_eq!(found.reason.as_deref(), Some("1 of 2 vectors was not run"));
+        assert_eq!(concluded_row(&[passed]).reason, None);
+    }
+
     proptest! {
+        #[test]
+        fn a_requirement_is_green_only_where_every_vector_about_it_judged_it_or_does_not_apply(rows in results()) {
+            let conclusion = concluded(&CATALOGUE, true, "cetp-v2", "1", Role::Provider, &rows);
+            for found in conclusion.requirements {
+                let words: Vec<Word> = rows.iter().filter_map(|row| word(row, &found.id)).collect();
+                let harmless = |w: &Word| matches!(w.outcome(), Outcome::Pass | Outcome::Warn | Outcome::NotApplicable);
+                let sound = words.iter().all(harmless) && words.iter().any(|w| w.outcome() == Outcome::Pass);
+                prop_assert!(found.outcome != Some(Outcome::Pass) || sound, "{found:?}");
+                prop_assert!(found.outcome != Some(Outcome::NotApplicable) || words.iter().all(|w| w.outcome() == Outcome::NotApplicable));
+            }
+        }
+
         #[test]
         fn a_level_with_a_gap_or_fault_is_not_claimed(rows in results()) {
             let claims = claimed(&rows);

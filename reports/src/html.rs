@@ -4,6 +4,7 @@
 //! lets only its own style and script act, by their digests: a hostile target's text stays text. The page works without
 //! script; script adds search, and opens what a link points to.
 
+use crate::html_about::about;
 use crate::html_broken::broken;
 use crate::html_matrix::{map, matrix};
 use crate::html_vector::{Detail, vectors};
@@ -58,20 +59,26 @@ fn whole(view: &View<'_>, language: Language, detail: &Detail) -> Markup {
         digest(SCRIPT)
     );
     let name = safe(&format!("{} {}", report.target.name, report.target.version));
+    let (headline, spec) = (headline(view), words::specification(&report.suite.name));
+    let title = t(format!("{name} – {} – {spec}", headline.en), format!("{name} – {} – {spec}", headline.zh));
+    let zh = language == Language::Chinese;
+    let lang = if zh { "zh-Hans" } else { "en" };
     html! {
         (DOCTYPE)
-        html lang="en" data-language=[(language == Language::Readers).then_some("readers")] {
+        // The script puts the language and title of the one that is chosen here.
+        html lang=(lang) data-language=[(language == Language::Readers).then_some("readers")]
+            data-title-en=(title.en) data-title-zh=(title.zh) {
             head {
                 meta charset="utf-8";
                 meta http-equiv="Content-Security-Policy" content=(policy);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="referrer" content="no-referrer";
                 meta name="color-scheme" content="light dark";
-                title { (name) " – " (headline(view).en) " – " (words::specification(&report.suite.name)) }
+                title { (if zh { &title.zh } else { &title.en }) }
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                a.skip href="#broken" { (t("Skip to what broke", "跳到问题部分")) }
+                @for (place, name) in places() { a.skip href={ "#" (place) } { (t("Skip to: ", "跳至：")) (name) } }
                 (bar(view, language))
                 main {
                     (first_screen(view, &name))
@@ -87,11 +94,24 @@ fn whole(view: &View<'_>, language: Language, detail: &Detail) -> Markup {
     }
 }
 
+/// The parts of the page that are linked from its top.
+fn places() -> [(&'static str, Words); 4] {
+    [
+        ("broken", t("what fell short", "不足之处")),
+        ("matrix", t("requirements", "要求")),
+        ("vectors", t("vectors", "测试向量")),
+        ("about", t("legend", "图例")),
+    ]
+}
+
 fn bar(view: &View<'_>, language: Language) -> Markup {
     let zh = language == Language::Chinese;
     html! {
         header.bar {
             p.brand { b { (words::specification(&view.report.suite.name)) } " " (t("conformance report", "一致性测试报告")) }
+            nav aria-label=(t("Parts of the page", "页面各部分").both()) {
+                @for (place, name) in places() { a href={ "#" (place) } { (name) } " " }
+            }
             fieldset.pick {
                 legend.hush { "Language / 语言" }
                 label { input type="radio" name="language" id="lang-en" checked[!zh]; span { "English" } }
@@ -197,8 +217,19 @@ fn first_screen(view: &View<'_>, name: &str) -> Markup {
         section.levels aria-labelledby="levels" {
             h2.hush id="levels" { (t("Verdict on each level", "各级别判定")) }
             (totals(view))
-            @for (name, level) in view.levels() { (level_row(name, level)) }
+            table role="table" aria-labelledby="levels" {
+                thead.hush role="rowgroup" {
+                    tr role="row" {
+                        th role="columnheader" { (t("Level", "级别")) }
+                        th role="columnheader" { (t("Verdict", "判定")) }
+                        th role="columnheader" { (t("Vectors", "测试向量")) }
+                    }
+                }
+                tbody role="rowgroup" { @for (name, level) in view.levels() { (level_row(name, level)) } }
+            }
         }
+        // Only Chinese readers need to be told.
+        p.quiet { span.z lang="zh-Hans" { "要求条文、向量标题以及测试套件给出的原因为英文原文，未翻译。" } }
         (map(view))
         (facts(view))
     }
@@ -252,21 +283,23 @@ fn level_row(name: &str, level: &Level) -> Markup {
     ];
     let class = words::verdict_class(level.verdict);
     html! {
-        div.level {
-            div.name { (words::level(name)) @if words::level(name).en != name { " " code { (name) } } }
-            div.verdict.(class) { i aria-hidden="true" { (words::verdict_sign(level.verdict)) } " " (words::verdict(level.verdict)) }
-            (proportions(&parts, level.vectors))
-            div.counts {
-                @if level.vectors == 0 {
-                    (t("no vectors yet", "尚无向量"))
-                } @else {
-                    (t(format!("{} of {} passed", level.passed + level.warned, level.vectors), format!("{} 个中 {} 个通过", level.vectors, level.passed + level.warned)))
-                }
-                @for (outcome, n) in parts.iter().filter(|(outcome, n)| *n > 0 && *outcome != Outcome::Pass) {
-                    (t(", ", "，")) (n) " " (words::outcome(*outcome))
-                }
-                @if !level.uncovered.is_empty() {
-                    (t(", ", "，")) (count(level.uncovered.len(), "requirement without a vector", "requirements without a vector", "条要求尚无向量"))
+        tr.level role="row" {
+            th.name scope="row" role="rowheader" { (words::level(name)) @if words::level(name).en != name { " " code { (name) } } }
+            td.verdict.(class) role="cell" { i aria-hidden="true" { (words::verdict_sign(level.verdict)) } " " (words::verdict(level.verdict)) }
+            td.counts role="cell" {
+                (proportions(&parts, level.vectors))
+                div {
+                    @if level.vectors == 0 {
+                        (t("no vectors yet", "尚无向量"))
+                    } @else {
+                        (t(format!("{} of {} passed", level.passed + level.warned, level.vectors), format!("{} 个中 {} 个通过", level.vectors, level.passed + level.warned)))
+                    }
+                    @for (outcome, n) in parts.iter().filter(|(outcome, n)| *n > 0 && *outcome != Outcome::Pass) {
+                        (t(", ", "，")) (n) " " (words::outcome(*outcome))
+                    }
+                    @if !level.uncovered.is_empty() {
+                        (t(", ", "，")) (count(level.uncovered.len(), "requirement without a vector", "requirements without a vector", "条要求尚无向量"))
+                    }
                 }
             }
         }
@@ -310,21 +343,21 @@ fn facts(view: &View<'_>) -> Markup {
             dl {
                 (fact(t("Target", "被测方"), html! { bdi { (safe(&target.name)) " " (safe(&target.version)) } ", " (words::adapter(&target.adapter)) }))
                 (fact(t("Files under test", "被测文件"), html! {
-                    @for subject in &target.subjects { div { bdi { (safe(&subject.name)) } " " code.digest { (safe(&subject.sha256)) } } }
+                    @for subject in &target.subjects { div { bdi { (safe(&subject.name)) } " " code.digest.tok tabindex="0" { (safe(&subject.sha256)) } } }
                 }))
                 (fact(t("Capabilities claimed", "声明的能力"), list(&target.capabilities)))
                 (fact(t("Controls offered", "提供的控制手段"), list(&target.controls)))
                 (fact(t("Declared by the target, and seen by no one else", "仅由被测方自述，他方无法核实"), list(&target.declared)))
-                (fact(t("Suite", "测试套件"), html! { (report.suite.name) " " (safe(&report.suite.version)) " " code.digest { (safe(&report.suite.vectors_sha256)) } }))
+                (fact(t("Suite", "测试套件"), html! { (report.suite.name) " " (safe(&report.suite.version)) " " code.digest.tok tabindex="0" { (safe(&report.suite.vectors_sha256)) } }))
                 (fact(t("Run by", "运行程序"), html! { (safe(&report.runner.name)) " " (safe(&report.runner.version)) ", " (environment.join(", ")) }))
                 (fact(t("Began and ended", "起止时间"), html! { (safe(&report.started_at)) " – " (safe(&report.finished_at)) }))
                 (fact(t("Signed by", "签名者"), html! {
                     @match view.signer {
-                        Some(key) => { code.digest { (safe(key)) } }
+                        Some(key) => { code.digest.tok tabindex="0" { (safe(key)) } }
                         None => { (t("nobody", "未签名")) }
                     }
                 }))
-                (fact(t("SHA-256 of report.json", "report.json 的 SHA-256"), html! { code.digest { (view.sha256) } }))
+                (fact(t("SHA-256 of report.json", "report.json 的 SHA-256"), html! { code.digest.tok tabindex="0" { (view.sha256) } }))
                 @if !report.redacted.is_empty() {
                     (fact(t("Secrets taken out", "已隐去的机密"), html! {
                         @for (name, n) in &report.redacted { code { (safe(name)) } " " (count(*n as usize, "place", "places", "处")) " " }
@@ -335,36 +368,12 @@ fn facts(view: &View<'_>) -> Markup {
     }
 }
 
-fn about(view: &View<'_>) -> Markup {
-    let signed = view.signer.is_some();
-    html! {
-        section.about aria-labelledby="about" {
-            h2 id="about" { (t("How to read and check this report", "如何阅读与核对本报告")) }
-            dl.meanings {
-                @for outcome in Outcome::ALL {
-                    div { dt.(words::class(Some(outcome))) { i aria-hidden="true" { (words::sign(outcome)) } " " (words::outcome(outcome)) } dd { (words::outcome_meaning(outcome)) } }
-                }
-            }
-            p { (t(
-                "A vector is one test: messages that are sent to the target, and what must come back. The first step that decides ends it. Each expectation names the requirement that it judges, and the texts of the requirements are our English of sentences of the specification, whose section is named.",
-                "向量即一项测试：发送给被测方的消息，以及必须得到的答复。由首个能定论的步骤作结。每条预期都指明其判定的要求；要求文本是规范相应语句的英文表述，并注明所在章节。")) }
-            p { (t(
-                "This page is made from report.json and can be made again. To check the report itself, judge it again from its transcripts:",
-                "本页由 report.json 生成，可重新生成。如需核对报告本身，可依据其消息记录重新判定：")) }
-            pre { code { "cetp-conformance report verify DIR " @if signed { "--key PUB.pem" } @else { "--unsigned" } } }
-            p { (t(
-                "A signature shows who vouches for the transcripts, not that they took place. What the target declared of itself nobody else has seen.",
-                "签名表明由谁为消息记录担保，并不证明其确曾发生。被测方自述之事，他方无从核实。")) }
-        }
-    }
-}
-
 fn made_by(view: &View<'_>) -> Markup {
     let report = view.report;
     html! {
         p {
             (t("Made by", "生成程序：")) " " (safe(&report.runner.name)) " " (safe(&report.runner.version)) " · report.json "
-            code.digest { (view.sha256) }
+            code.digest.tok tabindex="0" { (view.sha256) }
         }
     }
 }

@@ -1,11 +1,14 @@
 //! What broke, by requirement: the part of the page that a stranger reads first. The main function is [`broken`].
 
-use crate::html_vector::{anchor, clip, mismatches};
-use crate::sequence::{Exchange, exchanges};
+use crate::claims::{Word, word};
+use crate::html_diff::mismatches;
+use crate::html_sequence::tokens;
+use crate::html_vector::{again, anchor};
+use crate::sequence::exchanges;
 use crate::text::safe;
-use crate::view::{Row, View};
+use crate::view::{Row, View, Weight};
 use crate::words::{self, Words, count, t};
-use cetp_vectors::judge::Outcome;
+use cetp_vectors::judge::{Finding, Outcome};
 use cetp_vectors::ledger::Requirement;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
@@ -13,7 +16,7 @@ use std::collections::BTreeMap;
 /// Vectors that are named below a requirement; the rest is behind a fold.
 const MOST_NAMED: usize = 5;
 
-/// What failed, warned, broke and was not run.
+/// What failed, warned, broke, was not run and does not apply.
 pub(crate) fn broken(view: &View<'_>) -> Markup {
     let failed = by_requirement(view, |row| row.row.outcome == Outcome::Fail, |row| &row.row.failed_requirements);
     // What is broken says more than what was not met in a weaker form too.
@@ -23,6 +26,7 @@ pub(crate) fn broken(view: &View<'_>) -> Markup {
         view.rows().filter(|r| r.row.outcome == Outcome::Fail && r.row.failed_requirements.is_empty()).collect();
     let errors = by_reason(view, Outcome::Error);
     let not_run = by_reason(view, Outcome::NotRun);
+    let not_applicable = by_reason(view, Outcome::NotApplicable);
     let nothing = failed.is_empty() && warned.is_empty() && flaky.is_empty() && errors.is_empty() && not_run.is_empty();
     html! {
         section.broken id="broken" aria-labelledby="broken-title" {
@@ -34,6 +38,7 @@ pub(crate) fn broken(view: &View<'_>) -> Markup {
             }
             @if !failed.is_empty() {
                 h3.fail { (words::sign(Outcome::Fail)) " " (count(failed.len(), "requirement is broken", "requirements are broken", "条要求被违反")) }
+                p.quiet { (filed(view)) }
                 @for (requirement, rows) in &failed { (card(view, requirement, rows, "fail")) }
             }
             @if !flaky.is_empty() {
@@ -46,8 +51,27 @@ pub(crate) fn broken(view: &View<'_>) -> Markup {
             }
             (reasons(&errors, Outcome::Error, t("Nobody's verdict: the target, the fixture or the suite broke", "不构成判定：被测方、夹具或测试套件出错")))
             (reasons(&not_run, Outcome::NotRun, t("Not run: something that the vector needs is missing", "未运行：缺少向量所需之物")))
+            @if !not_applicable.is_empty() {
+                // Nothing fell short in these: they are told, and not in the way.
+                details.aside {
+                    summary { (t("Vectors that do not apply, and why", "不适用的向量及原因")) }
+                    (reasons(&not_applicable, Outcome::NotApplicable, t("Not applicable", "不适用")))
+                }
+            }
         }
     }
+}
+
+/// How vectors and requirements that are broken belong together: their numbers differ.
+fn filed(view: &View<'_>) -> Words {
+    let failed = view.count(Outcome::Fail);
+    t(
+        format!(
+            "{failed} {} failed. Each ends with the first step that breaks something, and stands under every requirement that this step broke.",
+            if failed == 1 { "vector" } else { "vectors" }
+        ),
+        format!("{failed} 个向量失败。每个向量在首个违反要求的步骤结束，并列在该步骤所违反的每条要求之下。"),
+    )
 }
 
 type Group<'v> = (&'v Requirement, Vec<Row<'v>>);
@@ -87,7 +111,7 @@ fn by_reason<'v>(view: &View<'v>, outcome: Outcome) -> Vec<(String, Vec<Row<'v>>
 }
 
 fn link(row: &Row<'_>) -> Markup {
-    html! { a href={ "#" (anchor(&row.row.vector)) } { (row.vector.title) } }
+    html! { a href={ "#" (anchor(&row.row.vector)) } lang="en" { (row.vector.title) } }
 }
 
 /// A requirement: its text, who found it broken, and the first of them in detail.
@@ -95,7 +119,7 @@ fn card(view: &View<'_>, requirement: &Requirement, rows: &[Row<'_>], class: &st
     let suite = &view.report.suite.name;
     html! {
         article.card.(class) {
-            p.where {
+            h4.where {
                 @if !requirement.section.is_empty() {
                     span.section { "§" (requirement.section) " " (words::section(suite, &requirement.section)) }
                 }
@@ -104,7 +128,7 @@ fn card(view: &View<'_>, requirement: &Requirement, rows: &[Row<'_>], class: &st
                 @if requirement.reading { span.strength { (t("our reading", "我方解读")) } }
             }
             p.text lang="en" { (requirement.text) }
-            @if let Some(first) = rows.first() { (example(first, &requirement.id)) }
+            @if let Some(first) = rows.first() { (example(view, first, &requirement.id)) }
             p.found {
                 @if rows.len() == 1 {
                     (t("Found by ", "由此向量发现："))
@@ -119,38 +143,57 @@ fn card(view: &View<'_>, requirement: &Requirement, rows: &[Row<'_>], class: &st
                     ul { @for row in &rows[MOST_NAMED..] { li { (link(row)) } } }
                 }
             }
+            (elsewhere(view, requirement))
+        }
+    }
+}
+
+/// Vectors about a requirement that failed over another one first: the reader counts them too.
+fn elsewhere(view: &View<'_>, requirement: &Requirement) -> Markup {
+    let words = view.report.results.iter().filter_map(|row| word(row, &requirement.id));
+    let n = words.filter(|word| *word == Word::EndedEarlier).count();
+    html! {
+        @if n > 0 {
+            p.found { (t(
+                format!("{n} more {} about it failed over another requirement before judging this one, and {} there.",
+                    if n == 1 { "vector" } else { "vectors" }, if n == 1 { "stands" } else { "stand" }),
+                format!("另有 {n} 个与之相关的向量在判定本条之前已因其他要求失败，列在那些要求之下。"))) }
         }
     }
 }
 
 /// What was expected and what came, in one vector.
-fn example(row: &Row<'_>, id: &str) -> Markup {
-    let findings = row.findings();
-    let Some(finding) = findings.iter().find(|finding| finding.requirement.as_deref() == Some(id)) else {
+fn example(view: &View<'_>, row: &Row<'_>, id: &str) -> Markup {
+    let about = |(weight, finding): &(Weight, &Finding)| {
+        matches!(weight, Weight::Decisive | Weight::Should) && finding.requirement.as_deref() == Some(id)
+    };
+    let (Some((_, finding)), Some(transcript)) = (row.weighed().into_iter().find(about), row.transcript()) else {
         return html! {};
     };
+    let at = Row::message_of(finding, &transcript);
+    let exchange =
+        exchanges(&transcript).into_iter().find(|exchange| !exchange.from_target && Some(&exchange.at) == at.as_ref());
     html! {
         div.example {
-            p.say { "“" (row.vector.title) "”, " (step(&finding.at)) }
-            @if let Some(exchange) = exchange_at(row, &finding.at) {
+            p.say { "“" span lang="en" { (row.vector.title) } "”, " (step(&finding.at)) }
+            @if let Some(exchange) = exchange {
                 p.told {
-                    (t("asked ", "请求 ")) code { bdi { (safe(&exchange.verb)) " " (clip(&safe(&exchange.content), SHORT)) } }
+                    (t("asked ", "请求 ")) code { b { bdi { (safe(&exchange.verb)) } } }
+                    @if !exchange.about.is_empty() { " " span.who { bdi { (safe(&exchange.about)) } } }
+                    @if !exchange.content.is_empty() { " " code { bdi { (tokens(&exchange.content, SHORT)) } } }
                     @for label in &exchange.labels { " " span.label { bdi { (safe(label)) } } }
-                    (t(", answered ", "，答复 ")) code { b { bdi { (safe(&exchange.answer)) } } " " bdi { (clip(&safe(&exchange.brought), SHORT)) } }
+                    (t(", answered ", "，答复 ")) code { b { bdi { (safe(&exchange.answer)) } } " " bdi { (tokens(&exchange.brought, SHORT)) } }
                 }
             }
             @if finding.mismatches.is_empty() { p { bdi { (safe(&finding.message)) } } }
             (mismatches(finding, 2))
+            (again(view, row, transcript.start.seed))
         }
     }
 }
 
 /// Characters of a message in an example.
-const SHORT: usize = 90;
-
-fn exchange_at(row: &Row<'_>, at: &str) -> Option<Exchange> {
-    exchanges(&row.transcript()?).into_iter().find(|exchange| exchange.at == at && !exchange.from_target)
-}
+const SHORT: usize = 120;
 
 /// A step of a vector.
 pub(crate) fn step(at: &str) -> Words {

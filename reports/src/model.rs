@@ -252,10 +252,10 @@ impl Verdict {
 pub struct RequirementRow {
     /// Its id.
     pub id: String,
-    /// The strongest outcome over its vectors; nothing where no vector judges it.
+    /// The strongest outcome over its vectors, where not applicable is the weakest; nothing where no vector judges it.
     #[schemars(schema_with = "optional_outcome_schema")]
     pub outcome: Option<Outcome>,
-    /// Why nothing was judged.
+    /// Why nothing was judged, or how many of its vectors have not judged it, and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The vectors that are about it, or broke it.

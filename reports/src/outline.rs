@@ -6,7 +6,7 @@
 
 use crate::patterns::expected;
 use crate::words::{Words, t};
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 /// Whether a pattern is a value and holds no operator, so that it can be compared with another line by line.
 pub fn is_value(pattern: &Json) -> bool {
@@ -35,12 +35,12 @@ pub fn value(value: &Json) -> String {
 fn write(out: &mut String, json: &Json, depth: usize, language: fn(&Words) -> &str) {
     let indent = |out: &mut String, depth: usize| out.extend(std::iter::repeat_n("  ", depth));
     match json {
-        Json::Object(members) if members.keys().any(|name| name.starts_with('$')) => match members.get("$json") {
-            Some(inner) if members.len() == 1 => {
-                out.push_str(language(&t("JSON text of ", "JSON 文本：")));
+        Json::Object(members) if members.keys().any(|name| name.starts_with('$')) => match around(members) {
+            Some((words, inner)) => {
+                out.push_str(language(&words));
                 write(out, inner, depth, language);
             }
-            _ => out.push_str(language(&expected(json))),
+            None => out.push_str(language(&expected(json))),
         },
         Json::Object(members) if !members.is_empty() => {
             out.push_str("{\n");
@@ -66,6 +66,18 @@ fn write(out: &mut String, json: &Json, depth: usize, language: fn(&Words) -> &s
         }
         other => out.push_str(&other.to_string()),
     }
+}
+
+/// An operator that stands around a value, which is written out below its words.
+fn around(members: &Map<String, Json>) -> Option<(Words, &Json)> {
+    let (name, inner) = members.iter().next().filter(|_| members.len() == 1)?;
+    let words = match name.as_str() {
+        "$json" => t("JSON text of ", "JSON 文本："),
+        "$bag" => t("exactly these, in any order: ", "恰为以下元素，顺序不限："),
+        "$equals" => t("exactly ", "恰为："),
+        _ => return None,
+    };
+    Some((words, inner))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! A pattern is JSON that a stranger cannot read at sight. The usual ones are said in words; of the rest the JSON is shown.
 
+use crate::outline;
 use crate::words::{Words, t};
 use serde_json::{Map, Value as Json};
 
@@ -33,6 +34,9 @@ const TYPES: &[(&str, &str)] = &[
 pub fn expected(pattern: &Json) -> Words {
     match pattern {
         Json::Object(members) if members.len() == 1 => sole(members).unwrap_or_else(|| plain(pattern)),
+        Json::Object(members) if members.contains_key("$tally") => {
+            tally(&members["$tally"], members.get("counted")).unwrap_or_else(|| plain(pattern))
+        }
         Json::Object(members) if !members.is_empty() && members.keys().all(|name| name.starts_with('$')) => {
             let parts: Vec<Words> = members
                 .iter()
@@ -52,9 +56,52 @@ pub fn received(value: Option<&Json>) -> Words {
     }
 }
 
+/// The place of a mismatch: `${reply.data}/kind` is `reply.data › kind`.
+pub fn place(pointer: &str) -> String {
+    pointer.replace("${", "").replace('}', "").trim_start_matches('/').replace('/', " › ")
+}
+
+/// JSON, in which operators are said in words.
 fn plain(json: &Json) -> Words {
-    let text = json.to_string();
-    t(text.clone(), text)
+    if outline::is_value(json) {
+        let text = json.to_string();
+        return t(text.clone(), text);
+    }
+    match json {
+        Json::Object(members) => {
+            let parts: Vec<Words> = members
+                .iter()
+                .map(|(name, inner)| {
+                    let inner = expected(inner);
+                    t(format!("\"{name}\": {}", inner.en), format!("\"{name}\": {}", inner.zh))
+                })
+                .collect();
+            let inner = joined(&parts, ", ", "，");
+            t(format!("{{{}}}", inner.en), format!("{{{}}}", inner.zh))
+        }
+        Json::Array(items) => {
+            let inner = joined(&items.iter().map(expected).collect::<Vec<_>>(), ", ", "，");
+            t(format!("[{}]", inner.en), format!("[{}]", inner.zh))
+        }
+        other => t(other.to_string(), other.to_string()),
+    }
+}
+
+/// A number of elements, and how many there were.
+fn tally(argument: &Json, counted: Option<&Json>) -> Option<Words> {
+    let (number, of) = (expected(argument.get("is")?), expected(argument.get("of")?));
+    let entries = if argument["is"].as_object().is_some_and(|is| is.values().all(|n| n == 1)) || argument["is"] == 1 {
+        "entry"
+    } else {
+        "entries"
+    };
+    let mut words =
+        t(format!("{} {entries} like {}", number.en, of.en), format!("{} 个形如 {} 的元素", number.zh, of.zh));
+    if let Some(n) = counted {
+        words.en += &format!("; {n} counted");
+        words.zh += &format!("；实际为 {n} 个");
+    }
+    Some(words)
 }
 
 fn joined(parts: &[Words], en: &str, zh: &str) -> Words {
@@ -101,9 +148,20 @@ fn sole(members: &Map<String, Json>) -> Option<Words> {
         "$uuid_form" => t("a UUID of 36 characters", "36 个字符的 UUID"),
         "$json" => around(value, "JSON text: ", "JSON 文本："),
         "$each" => around(value, "each element: ", "每个元素："),
+        "$tally" => tally(value, None)?,
+        "$only" => t(format!("no other members than {text}"), format!("不含 {text} 以外的成员")),
+        "$unique" if text.is_empty() => t("no two elements alike", "元素互不相同"),
+        "$unique" => t(format!("no two elements with the same {text}"), format!("各元素的 {text} 互不相同")),
+        "$descending" => t("numbers, none greater than the one before", "依次不增的数"),
+        "$instant" => around(value, "an instant, in milliseconds since 1970: ", "时刻（1970 年以来的毫秒数）："),
+        "$instance_of" => {
+            around(&value["schema"], "a value that conforms to the JSON Schema ", "符合此 JSON Schema 的值：")
+        }
+        "$valid_schema" => t(format!("a valid schema of {text}"), format!("{text} 的有效 schema")),
+        "$self_contained" => t("a schema without outside references", "不引用外部文档的 schema"),
         "$same" if text.is_empty() => t("all elements alike", "所有元素相同"),
         "$same" => t(format!("the same {text} in all elements"), format!("所有元素的 {text} 相同")),
-        "$bag" => around(value, "in any order: ", "顺序不限："),
+        "$bag" => around(value, "exactly these, in any order: ", "恰为以下元素，顺序不限："),
         "$some" => around(value, "at least one element: ", "至少一个元素："),
         _ => return None,
     })
@@ -138,10 +196,17 @@ mod tests {
             (json!({"$not": "x"}), "anything but \"x\""),
             (json!({"$gte": 1, "$lt": 5}), "at least 1 and less than 5"),
             (json!({"a": 1, "b": 2}), "{\"a\":1,\"b\":2}"),
+            (json!({"a": 1, "b": {"$any": true}}), "{\"a\": 1, \"b\": anything}"),
+            (
+                json!({"$tally": {"is": {"$lte": 1}, "of": {"id": "x"}}, "counted": 2}),
+                "at most 1 entry like {\"id\":\"x\"}; 2 counted",
+            ),
+            (json!({"$tally": {"is": 2, "of": {"$any": true}}}), "2 entries like anything"),
             (json!("error"), "\"error\""),
         ] {
             assert_eq!(expected(&pattern).en, en);
         }
+        assert_eq!(place("${reply.data}/kind"), "reply.data › kind");
         assert_eq!(received(None).zh, "无");
         assert_eq!(received(Some(&json!({"int": 2}))).en, "Int 2");
     }

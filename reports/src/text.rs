@@ -47,6 +47,14 @@ pub fn safe(text: &str) -> String {
     out
 }
 
+/// A text of at most so many characters.
+pub fn clip(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// Wraps a text, each line behind an indent.
 pub fn wrap(text: &str, indent: &str) -> String {
     let options = textwrap::Options::new(WIDTH).initial_indent(indent).subsequent_indent(indent);
@@ -123,11 +131,7 @@ pub fn difference(mismatch: &Mismatch) -> String {
 
 /// The beginning of a text. The judge has cut the value already; here the lines are.
 fn lines(text: &str) -> String {
-    let cut = |line: &str| match line.char_indices().nth(MOST_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    };
-    let mut lines: Vec<String> = text.lines().take(MOST_LINES).map(cut).collect();
+    let mut lines: Vec<String> = text.lines().take(MOST_LINES).map(|line| clip(line, MOST_CHARS)).collect();
     if text.lines().count() > MOST_LINES {
         lines.push("…".into());
     }

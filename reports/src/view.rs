@@ -34,6 +34,19 @@ pub struct Row<'v> {
     pub vector: &'v Vector,
 }
 
+/// How much a finding weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// It decided the vector.
+    Decisive,
+    /// A SHOULD that was not met.
+    Should,
+    /// It could not be judged.
+    Unjudged,
+    /// A remark, which decides nothing.
+    Remark,
+}
+
 impl<'v> View<'v> {
     /// Every result.
     pub fn rows(&self) -> impl Iterator<Item = Row<'v>> + use<'v> {
@@ -73,11 +86,52 @@ impl<'v> Row<'v> {
 
     /// Every finding, from the deciding ones down.
     pub fn findings(&self) -> Vec<&'v Finding> {
+        self.weighed().into_iter().map(|(_, finding)| finding).collect()
+    }
+
+    /// Every finding with its weight, from the deciding ones down.
+    pub fn weighed(&self) -> Vec<(Weight, &'v Finding)> {
         let Some(judgement) = &self.judged.judgement else { return Vec::new() };
-        [&judgement.findings, &judgement.warnings, &judgement.unknown, &judgement.advice]
-            .into_iter()
-            .flatten()
-            .collect()
+        let lists = [
+            (Weight::Decisive, &judgement.findings),
+            (Weight::Should, &judgement.warnings),
+            (Weight::Unjudged, &judgement.unknown),
+            (Weight::Remark, &judgement.advice),
+        ];
+        lists.into_iter().flat_map(|(weight, list)| list.iter().map(move |finding| (weight, finding))).collect()
+    }
+
+    /// The message of a transcript to which a finding belongs: the one of its step; where the step sent none itself, the
+    /// last that was sent within it, or before it.
+    pub fn message_of(finding: &Finding, transcript: &Transcript) -> Option<String> {
+        let entries = &transcript.entries;
+        let within = |at: &str| {
+            let rest = at.strip_prefix(finding.at.as_str());
+            rest.is_some_and(|rest| rest.starts_with(['[', '{', '.']))
+        };
+        let own = entries.iter().find(|entry| entry.at == finding.at);
+        let found = own.or_else(|| entries.iter().rev().find(|entry| within(&entry.at))).or_else(|| entries.last());
+        found.map(|entry| entry.at.clone())
+    }
+
+    /// The command that runs it again. How the target is reached the report does not say; and what a target says of itself
+    /// has no place in a line that people paste into a shell.
+    pub fn again(&self, view: &View<'_>, seed: u64) -> String {
+        let report = view.report;
+        let mut command = "cetp-conformance run --target your-target.toml".to_owned();
+        if report.suite.name != "cetp-v2" {
+            command += &format!(" --suite {}", report.suite.name);
+        }
+        if report.target.description["roles"].as_array().is_some_and(|roles| roles.len() > 1) {
+            command += &format!(" --role {}", report.target.role.name());
+        }
+        if !view.catalogue.is_official() {
+            command += " --vectors your-vectors";
+        }
+        if seed != 0 {
+            command += &format!(" --seed {seed}");
+        }
+        command + &format!(" --exact {}", self.vector.id)
     }
 
     /// The requirements that decided it, where it fell short: those that were broken, else those that were not met.

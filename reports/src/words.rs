@@ -2,6 +2,7 @@
 //!
 //! Requirement texts exist in English only; they are translations of sentences whose section is named.
 
+use crate::claims::Word;
 use crate::model::Verdict;
 use cetp_vectors::judge::Outcome;
 use cetp_vectors::ledger::{Role, Strength};
@@ -63,11 +64,37 @@ pub fn outcome_meaning(outcome: Outcome) -> Words {
             "缺少该向量所需的控制手段、工具或事实。存在此类缺口时不得作出声明。",
         ),
         Outcome::Warn => t("A recommendation (should) is not met.", "未满足某条“应该”要求。"),
-        Outcome::NotApplicable => {
-            t("It is about a capability or version that the target does not claim.", "针对被测方未声明的能力或版本。")
-        }
+        Outcome::NotApplicable => t(
+            "It is about a capability or version that the target does not claim; or the target gave an answer that is permitted and left nothing to judge. A requirement is so only where no vector about it judged it.",
+            "针对被测方未声明的能力或版本；或被测方给出了允许的答复，因而没有可判定的内容。仅当没有任何向量判定某条要求时，该要求才为不适用。",
+        ),
     }
 }
+
+/// What a vector says of one requirement.
+pub fn word(word: Word) -> Words {
+    match word {
+        Word::Said(said) => outcome(said),
+        Word::EndedEarlier => t("ended earlier", "提前结束"),
+        Word::Unsteady => t("unsteady", "结果不稳定"),
+    }
+}
+
+/// The sign of it.
+pub fn word_sign(word: Word) -> &'static str {
+    match word {
+        Word::Said(outcome) => sign(outcome),
+        Word::EndedEarlier | Word::Unsteady => PARTLY_SIGN,
+    }
+}
+
+/// Said of a requirement that some of its vectors did not come to judge.
+pub fn partly() -> Words {
+    t("not fully judged", "未完全判定")
+}
+
+/// The sign of it.
+pub const PARTLY_SIGN: &str = "◐";
 
 /// The sign of an outcome, so that it is not told by colour alone.
 pub fn sign(outcome: Outcome) -> &'static str {

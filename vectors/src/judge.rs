@@ -5,6 +5,7 @@
 //! checks that the transcript is one of this vector: each message in it is the one that the vector would send. The first
 //! step that decides ends the matter; what came after it proves nothing.
 
+use crate::expr;
 use crate::ledger::Strength;
 use crate::machine::{Action, Answer, Breakdown, End, Machine, Message, Observer, View};
 use crate::model::{About, Assertion, Expectation, Kind, Step, Vector};
@@ -368,10 +369,25 @@ impl<'v> Judge<'v> {
 
 /// A place in a value that the expectation names begins with that name: `${calls.launch}/0`.
 fn at_value(mut mismatch: Mismatch, expectation: &Expectation) -> Mismatch {
-    if let Assertion::Is { that: Some(Json::String(that)), .. } = &expectation.claim {
-        mismatch.pointer.insert_str(0, that);
+    if let Assertion::Is { that: Some(that), .. } = &expectation.claim {
+        mismatch.pointer.insert_str(0, &named(that));
     }
     mismatch
+}
+
+/// The name of a value: what stands for it, or how it is computed: `size(${reply.data})`.
+fn named(that: &Json) -> String {
+    match that {
+        Json::String(text) => text.clone(),
+        Json::Object(members) if expr::is_function(members) => {
+            members.iter().map(|(name, of)| format!("{}({})", name.trim_start_matches('$'), named(of))).collect()
+        }
+        Json::Object(members) => {
+            members.iter().map(|(name, of)| format!("{name}: {}", named(of))).collect::<Vec<_>>().join(", ")
+        }
+        Json::Array(items) => items.iter().map(named).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
 }
 
 fn shortened(mismatch: Mismatch) -> Mismatch {

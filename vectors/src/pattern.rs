@@ -232,14 +232,14 @@ impl Matcher<'_> {
                 Match::all(members.iter().map(|(name, argument)| self.operator(name, argument, value, at)))
             }
             Json::Object(members) => {
-                let Some(Json::Object(actual)) = value else { return self.no(|| pattern.clone(), value, at) };
+                let Some(Json::Object(actual)) = value else { return self.no(|| self.filled(pattern), value, at) };
                 let each = members.iter();
                 Match::all(each.map(|(name, pattern)| self.matches(pattern, actual.get(name), &At::Member(at, name))))
             }
             Json::Array(items) => {
-                let Some(Json::Array(actual)) = value else { return self.no(|| pattern.clone(), value, at) };
+                let Some(Json::Array(actual)) = value else { return self.no(|| self.filled(pattern), value, at) };
                 if items.len() != actual.len() {
-                    return self.no(|| pattern.clone(), value, at);
+                    return self.no(|| self.filled(pattern), value, at);
                 }
                 let pairs = items.iter().zip(actual).enumerate();
                 Match::all(pairs.map(|(n, (pattern, value))| self.matches(pattern, Some(value), &At::Element(at, n))))
@@ -287,6 +287,19 @@ impl Matcher<'_> {
         }
     }
 
+    /// A pattern as it is told to people: with the values that its placeholders and functions have here. One without a value
+    /// stays as it is written.
+    fn filled(&self, pattern: &Json) -> Json {
+        let computed = || expr::value_of(pattern, self.scope).map_or_else(|_| pattern.clone(), Cow::into_owned);
+        match pattern {
+            Json::String(text) if text.contains("${") => computed(),
+            Json::Object(members) if expr::is_function(members) => computed(),
+            Json::Object(members) => members.iter().map(|(name, inner)| (name.clone(), self.filled(inner))).collect(),
+            Json::Array(items) => items.iter().map(|item| self.filled(item)).collect(),
+            _ => pattern.clone(),
+        }
+    }
+
     /// No, and where anybody reads it why.
     fn no(&self, expected: impl FnOnce() -> Json, value: Option<&Json>, at: &At<'_>) -> Match {
         Match::No(if self.reasons { vec![mismatch(expected(), value, at)] } else { Vec::new() })
@@ -298,7 +311,8 @@ impl Matcher<'_> {
     }
 
     fn operator(&self, name: &str, argument: &Json, value: Option<&Json>, at: &At<'_>) -> Match {
-        let holds = |yes: bool| if yes { Match::Yes } else { self.no(|| json!({ name: argument }), value, at) };
+        let holds =
+            |yes: bool| if yes { Match::Yes } else { self.no(|| json!({ name: self.filled(argument) }), value, at) };
         match name {
             "$any" => return holds(value.is_some()),
             "$absent" => return holds(absent(value)),
@@ -314,7 +328,7 @@ impl Matcher<'_> {
                     return Match::all(list.iter().map(|pattern| self.matches(pattern, value, at)));
                 }
                 return match Match::any(list.iter().map(|pattern| self.within().matches(pattern, value, at))) {
-                    Match::No(_) => self.no(|| json!({ "$one_of": list }), value, at),
+                    Match::No(_) => self.no(|| self.filled(&json!({ "$one_of": list })), value, at),
                     other => other,
                 };
             }
@@ -331,7 +345,8 @@ impl Matcher<'_> {
     /// An operator on a value that is there.
     fn on_value(&self, name: &str, argument: &Json, actual: &Json, at: &At<'_>) -> Result<Match, ExprError> {
         let value = Some(actual);
-        let holds = |yes: bool| if yes { Match::Yes } else { self.no(|| json!({ name: argument }), value, at) };
+        let holds =
+            |yes: bool| if yes { Match::Yes } else { self.no(|| json!({ name: self.filled(argument) }), value, at) };
         let wrong = |what: &str| ExprError::Wrong(format!("{name}: {what}"));
         let resolved = || expr::value_of(argument, self.scope);
         let text_argument = || match resolved()?.into_owned() {
@@ -341,7 +356,7 @@ impl Matcher<'_> {
         Ok(match name {
             "$not" => {
                 let asked = self.within().matches(argument, value, at);
-                self.negated(asked, || json!({ "$not": argument }), value, at)
+                self.negated(asked, || json!({ "$not": self.filled(argument) }), value, at)
             }
             "$equals" => {
                 let literal = resolved()?;
@@ -480,7 +495,7 @@ impl Matcher<'_> {
 
     fn tally(&self, argument: &Json, actual: &Json, at: &At<'_>) -> Match {
         let (Json::Array(items), Some(of), Some(is)) = (actual, argument.get("of"), argument.get("is")) else {
-            return self.no(|| json!({ "$tally": argument }), Some(actual), at);
+            return self.no(|| json!({ "$tally": self.filled(argument) }), Some(actual), at);
         };
         let each: Vec<Match> = items.iter().map(|item| self.within().matches(of, Some(item), at)).collect();
         if let Some(open) = each.iter().find(|m| matches!(m, Match::Unknown(_) | Match::Wrong(_))) {
@@ -488,7 +503,7 @@ impl Matcher<'_> {
         }
         let count = each.iter().filter(|m| matches!(m, Match::Yes)).count();
         match self.within().matches(is, Some(&json!(count)), at) {
-            Match::No(_) => self.no(|| json!({ "$tally": argument, "counted": count }), Some(actual), at),
+            Match::No(_) => self.no(|| json!({ "$tally": self.filled(argument), "counted": count }), Some(actual), at),
             other => other,
         }
     }
@@ -544,7 +559,7 @@ impl Matcher<'_> {
         let mut owner = vec![None; items.len()];
         let assigned = items.len() == patterns.len()
             && (0..patterns.len()).all(|p| place(p, &fits, &mut owner, &mut vec![false; items.len()]));
-        if assigned { Match::Yes } else { self.no(|| json!({ "$bag": patterns }), value, at) }
+        if assigned { Match::Yes } else { self.no(|| self.filled(&json!({ "$bag": patterns })), value, at) }
     }
 }
 
@@ -676,6 +691,20 @@ mod tests {
         yes(json!("${text}"), json!("${n}"));
         yes(json!({}), json!({"x": 1}));
         not(json!({}), json!(1));
+    }
+
+    #[test]
+    fn what_was_expected_is_told_with_the_values_of_placeholders() {
+        let told = |pattern: Json, value: Option<Json>| match check(pattern, value) {
+            Match::No(found) => found[0].expected.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(told(json!({"a": "${n}", "b": "${gone}"}), None), json!({"a": 5, "b": "${gone}"}));
+        assert_eq!(told(json!({"$not": "${n}"}), Some(json!(5))), json!({"$not": 5}));
+        assert_eq!(
+            told(json!({"$tally": {"of": {"id": "${n}"}, "is": {"$lte": 1}}}), Some(json!([{"id": 5}, {"id": 5}]))),
+            json!({"$tally": {"of": {"id": 5}, "is": {"$lte": 1}}, "counted": 2})
+        );
     }
 
     #[test]

@@ -132,3 +132,23 @@ fn the_pages_own_script_runs_under_its_policy() {
     let rows = crate::rig::SIGNED.report()["results"].as_array().unwrap().len();
     assert!(dom.contains(&format!("{rows} / {rows}</output>")), "the page's own script did not run");
 }
+
+#[test]
+fn a_failed_vector_says_how_it_is_run_again_and_a_row_which_vectors_have_not_judged_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    crate::rig::cetp(&["report", "render", crate::rig::SIGNED.folder(), "--html", text(&page)], 0);
+    let html = std::fs::read_to_string(&page).unwrap();
+    let report = crate::rig::SIGNED.report();
+    let mut failed = report["results"].as_array().unwrap().iter().filter(|row| row["outcome"] == "fail").peekable();
+    assert!(failed.peek().is_some(), "the report shows nothing that failed");
+    for row in failed {
+        let id = row["vector"].as_str().unwrap();
+        assert!(html.contains(&format!("cetp-conformance run --target your-target.toml --exact {id}<")), "{id}");
+    }
+    // Every row that is neither green nor broken says why in the report, and what is open on the page.
+    for row in report["requirements"].as_array().unwrap().iter().filter(|row| row["outcome"] == "not_run") {
+        assert!(row["reason"].is_string(), "{row}");
+    }
+    assert!(!html.contains("${"), "a placeholder of a vector is not resolved");
+}
