@@ -12,6 +12,7 @@ pub mod fuzz;
 mod journal;
 mod keygen;
 mod list;
+mod listing;
 mod matrix;
 pub mod mutants;
 mod outcome;
