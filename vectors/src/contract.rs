@@ -68,3 +68,18 @@ impl Contract {
 pub fn ledger() -> &'static Contract {
     &LEDGER
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_broken_ledger_is_refused() {
+        let row = json!({ "id": "TC-01", "grade": "advice", "how": "descriptor", "text": "x", "chapter": "3" });
+        let ledger = |rows: Json| json!({ "specification": "x", "grades": {}, "requirements": rows });
+        assert_eq!(Contract::from_json(ledger(json!([row]))).unwrap().get("TC-01").unwrap().weight, "advice");
+        assert!(Contract::from_json(ledger(json!([row, row]))).unwrap_err().contains("TC-01 occurs twice"));
+        assert!(Contract::from_json(ledger(json!([{ "id": "TC-01" }]))).is_err());
+    }
+}
