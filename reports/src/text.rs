@@ -61,6 +61,31 @@ pub fn wrap(text: &str, indent: &str) -> String {
     textwrap::fill(&safe(text), options)
 }
 
+/// The columns that a text takes, when it is [`safe`].
+pub fn column_width(text: &str) -> usize {
+    textwrap::core::display_width(&safe(text))
+}
+
+/// A text in a column: safe, on one line, cut to a width and filled up to it.
+pub fn column(text: &str, width: usize) -> String {
+    let safe = safe(text).replace('\n', "\\n");
+    let mut out = String::new();
+    let mut used = 0;
+    let fits = textwrap::core::display_width(&safe) <= width;
+    for c in safe.chars() {
+        let wide = textwrap::core::display_width(c.encode_utf8(&mut [0; 4]));
+        // Where it is cut, room is left for the sign that says so.
+        if !fits && used + wide + 1 > width {
+            out.push('…');
+            used += 1;
+            break;
+        }
+        out.push(c);
+        used += wide;
+    }
+    out + &" ".repeat(width.saturating_sub(used))
+}
+
 /// A finding: step, requirement with its text, and the difference.
 pub fn finding(finding: &Finding, ledger: &Ledger) -> String {
     let mut out = String::new();
@@ -192,5 +217,26 @@ pub fn verdict_word(verdict: Verdict) -> &'static str {
         Verdict::Error => "error",
         Verdict::Incomplete => "incomplete",
         Verdict::NotApplicable => "not claimed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_has_its_width() {
+        for (text, shown) in [
+            ("abc", "abc  "),
+            ("abcde", "abcde"),
+            ("abcdef", "abcd…"),
+            ("很很很", "很很…"),
+            ("a很很b", "a很… "),
+            ("", "     "),
+        ] {
+            assert_eq!(column(text, 5), shown, "{text}");
+            assert_eq!(column_width(&column(text, 5)), 5, "{text}");
+        }
+        assert_eq!(column("a\u{1b}\nb", 20).trim_end(), "a\\u{1b}\\nb");
     }
 }

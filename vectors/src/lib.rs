@@ -3,6 +3,7 @@ pub mod aw;
 pub mod bundle;
 pub mod compact;
 pub mod condition;
+pub mod contract;
 pub mod expr;
 pub mod fixture;
 pub mod generate;

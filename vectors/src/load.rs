@@ -3,6 +3,7 @@
 //! The vectors, ledgers and shared rules are embedded in the program; a folder can take their place. Every file of a
 //! folder is either read by a rule of [`kind_of`] or refused: a misspelt name must not make a vector disappear.
 
+use crate::contract::Contract;
 use crate::expr::sha256_hex;
 use crate::fixture;
 use crate::json::{JsonError, Limits, parse};
@@ -310,6 +311,11 @@ impl Catalogue {
                 }
                 Some(FileKind::Table(_)) => {
                     tables.insert(name.clone(), value);
+                }
+                Some(FileKind::Contract) => {
+                    if let Err(message) = Contract::from_json(value) {
+                        faults.push((name.clone(), Fault { pointer: String::new(), message }));
+                    }
                 }
                 Some(_) => {}
                 None => {

@@ -1,5 +1,5 @@
-//! JSON Schema, as far as a verdict needs it. The main functions are [`instance_of`], [`valid_schema`] and
-//! [`self_contained`].
+//! JSON Schema, as far as a verdict needs it. The main functions are [`instance_of`], [`valid_schema`],
+//! [`self_contained`] and [`faults`].
 //!
 //! Schemas and values come from targets, so nothing here fetches anything, and nothing runs without a bound: before a
 //! value is validated the work is counted on paper (each pair of subschema and value once, multiplied up), and what would
@@ -68,22 +68,79 @@ pub fn instance_of(schema: &Json, dialect: &str, instance: &Json) -> Checked {
 
 /// Whether a value is a valid schema of a dialect, named by its `$schema` URI.
 pub fn valid_schema(schema: &Json, dialect: &str) -> Checked {
-    let draft = match draft(dialect) {
-        Ok(draft) => draft,
-        Err(why) => return Checked::Unknown(why),
-    };
+    match against_meta(schema, dialect) {
+        Ok(Ok(())) => Checked::Yes,
+        Ok(Err(error)) => Checked::No(told(&error)),
+        Err(why) => Checked::Unknown(why),
+    }
+}
+
+/// What the meta-schema of a dialect says of a schema.
+fn against_meta<'s>(schema: &'s Json, dialect: &str) -> Result<Result<(), jsonschema::ValidationError<'s>>, String> {
+    let draft = draft(dialect)?;
     // The meta-schemas are large and recursive, but finite: the bound is the size of the schema.
     if size(schema) > STEP_BUDGET / 100 {
-        return Checked::Unknown("the schema is too large to be judged".into());
+        return Err("the schema is too large to be judged".into());
     }
-    let meta = match draft {
+    Ok(match draft {
         Draft::Draft202012 => jsonschema::draft202012::meta::validate(schema),
         Draft::Draft201909 => jsonschema::draft201909::meta::validate(schema),
         Draft::Draft7 => jsonschema::draft7::meta::validate(schema),
         Draft::Draft6 => jsonschema::draft6::meta::validate(schema),
         _ => jsonschema::draft4::meta::validate(schema),
-    };
-    meta.map_or_else(|error| Checked::No(told(&error)), |()| Checked::Yes)
+    })
+}
+
+/// Something because of which nobody can validate by a schema.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SchemaFault {
+    /// JSON Pointer to it in the schema.
+    pub pointer: String,
+    /// What is wrong, in words.
+    pub why: String,
+}
+
+/// Everything because of which nobody can validate by a schema, whatever the value: it is no schema of its dialect, it refers to
+/// what is outside of it, it applies itself to the same value without end or too often, it does not compile.
+///
+/// # Errors
+/// It cannot be told, with the reason.
+pub fn faults(schema: &Json, dialect: &str) -> Result<Vec<SchemaFault>, String> {
+    let mut faults = Vec::new();
+    if let Err(error) = against_meta(schema, dialect)? {
+        let pointer = error.instance_path().as_str().to_owned();
+        faults.push(SchemaFault { pointer, why: shorten(&error.to_string()) });
+    }
+    let document = Document::new(schema);
+    for (pointer, reference) in document.unresolved() {
+        let why = format!("the reference {:?} does not resolve inside the schema", shorten(reference));
+        faults.push(SchemaFault { pointer: pointer.to_owned(), why });
+    }
+    let mut expansion = Expansion { document: &document, known: HashMap::new() };
+    let mut open = vec![(String::new(), schema)];
+    while let Some((pointer, schema)) = open.pop() {
+        match expansion.steps(schema) {
+            Ok(steps) if steps <= STEP_BUDGET => {}
+            Ok(_) => {
+                let why = format!("one value takes more than {STEP_BUDGET} steps");
+                faults.push(SchemaFault { pointer: pointer.clone(), why });
+                break;
+            }
+            Err(why) => {
+                faults.push(SchemaFault { pointer: pointer.clone(), why });
+                break;
+            }
+        }
+        let children = schema.as_object().map(children).unwrap_or_default();
+        open.extend(children.into_iter().rev().map(|(path, child)| (format!("{pointer}/{path}"), child)));
+    }
+    if faults.is_empty()
+        && let Err(why) = validator(schema, draft(dialect)?)
+    {
+        faults.push(SchemaFault { pointer: String::new(), why });
+    }
+    faults.sort();
+    Ok(faults)
 }
 
 fn told(error: &jsonschema::ValidationError<'_>) -> String {
@@ -93,13 +150,12 @@ fn told(error: &jsonschema::ValidationError<'_>) -> String {
 /// Whether every `$ref` and `$dynamicRef` resolves inside the document. `$schema`, `$id` and a property that is called
 /// `$ref` are no references.
 pub fn self_contained(schema: &Json) -> Checked {
-    let document = Document::new(schema);
-    for (pointer, base, reference) in &document.references {
-        if document.resolve(base, reference).is_none() {
-            return Checked::No(format!("{reference:?} at {pointer:?} does not resolve inside the schema"));
+    match Document::new(schema).unresolved().next() {
+        Some((pointer, reference)) => {
+            Checked::No(format!("{reference:?} at {pointer:?} does not resolve inside the schema"))
         }
+        None => Checked::Yes,
     }
-    Checked::Yes
 }
 
 fn shorten(text: &str) -> String {
@@ -164,7 +220,8 @@ const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 const NOWHERE: &str = "cetp:schema";
 
 /// A schema with its resources, anchors and references found.
-struct Document<'a> {
+#[derive(Debug)]
+pub struct Document<'a> {
     /// Schemas by the URI (without a fragment) that they have.
     resources: HashMap<String, &'a Json>,
     /// Schemas by the URI of their resource and an anchor.
@@ -176,7 +233,8 @@ struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    fn new(root: &'a Json) -> Document<'a> {
+    /// Looks through a schema.
+    pub fn new(root: &'a Json) -> Document<'a> {
         let mut document = Document {
             resources: HashMap::from([(NOWHERE.to_owned(), root)]),
             anchors: HashMap::new(),
@@ -238,9 +296,43 @@ impl<'a> Document<'a> {
         if decoded.starts_with('/') { root.pointer(&decoded) } else { self.anchors.get(&(uri, decoded)).copied() }
     }
 
-    /// What a schema of this document refers to.
-    fn target(&self, schema: &Json, reference: &str) -> Option<&'a Json> {
+    /// What the text of a reference means in a schema of this document: the very value, no copy of it.
+    pub fn target(&self, schema: &Json, reference: &str) -> Option<&'a Json> {
         self.resolve(self.bases.get(&std::ptr::from_ref(schema))?, reference)
+    }
+
+    /// The references that lead out of it or to nothing, each with its place.
+    fn unresolved(&self) -> impl Iterator<Item = (&str, &str)> {
+        let open = |(_, base, reference): &&(String, String, String)| self.resolve(base, reference).is_none();
+        self.references.iter().filter(open).map(|(pointer, _, reference)| (pointer.as_str(), reference.as_str()))
+    }
+
+    /// Calls `each` for every schema that a schema applies to the same value.
+    fn in_place(
+        &self,
+        schema: &Json,
+        members: &Map<String, Json>,
+        each: &mut dyn FnMut(&Json) -> Result<(), String>,
+    ) -> Result<(), String> {
+        for name in REFERENCES {
+            if let Some(target) = members.get(name).and_then(Json::as_str).and_then(|r| self.target(schema, r)) {
+                each(target)?;
+            }
+        }
+        for name in IN_PLACE {
+            if let Some(child) = members.get(name) {
+                each(child)?;
+            }
+        }
+        for name in IN_PLACE_LISTS {
+            for child in members.get(name).and_then(Json::as_array).into_iter().flatten() {
+                each(child)?;
+            }
+        }
+        for child in members.get("dependentSchemas").and_then(Json::as_object).into_iter().flat_map(Map::values) {
+            each(child)?;
+        }
+        Ok(())
     }
 }
 
@@ -315,6 +407,35 @@ fn cost(schema: &Json, instance: &Json) -> Result<u64, String> {
 /// What a pattern is reckoned as: a hundred of them that backtrack to their limit take a second.
 const PATTERN_STEPS: u64 = 500;
 
+const ENDLESS: &str = "the schema refers to itself for the same value, without end";
+
+/// The steps that a schema takes for one value, without those for its members and elements.
+struct Expansion<'d, 'a> {
+    document: &'d Document<'a>,
+    /// Steps of each schema; `None` while it is being counted, so that a cycle is noticed.
+    known: HashMap<*const Json, Option<u64>>,
+}
+
+impl Expansion<'_, '_> {
+    fn steps(&mut self, schema: &Json) -> Result<u64, String> {
+        let Json::Object(members) = schema else { return Ok(1) };
+        match self.known.get(&std::ptr::from_ref(schema)) {
+            Some(Some(steps)) => return Ok(*steps),
+            Some(None) => return Err(ENDLESS.into()),
+            None => {}
+        }
+        self.known.insert(schema, None);
+        let mut total: u64 = 1;
+        let document = self.document;
+        document.in_place(schema, members, &mut |child| {
+            total = total.saturating_add(self.steps(child)?);
+            Ok(())
+        })?;
+        self.known.insert(schema, Some(total));
+        Ok(total)
+    }
+}
+
 type Pair = (*const Json, *const Json);
 
 struct Counter<'d, 'a> {
@@ -332,7 +453,7 @@ impl Counter<'_, '_> {
         let pair: Pair = (schema, instance);
         match self.known.get(&pair) {
             Some(Some(steps)) => return Ok(*steps),
-            Some(None) => return Err("the schema refers to itself for the same value, without end".into()),
+            Some(None) => return Err(ENDLESS.into()),
             None => {}
         }
         if self.known.len() as u64 > STEP_BUDGET / 10 {
@@ -344,26 +465,12 @@ impl Counter<'_, '_> {
         let patterns = members.get("pattern").map_or(0, |_| 1)
             + members.get("patternProperties").and_then(Json::as_object).map_or(0, |p| p.len() as u64);
         let mut total = members.len() as u64 + listed + patterns.saturating_mul(PATTERN_STEPS);
+        let document = self.document;
+        document.in_place(schema, members, &mut |child| {
+            total = total.saturating_add(self.steps(child, instance)?);
+            Ok(())
+        })?;
         let mut add = |steps: u64| total = total.saturating_add(steps);
-        for name in REFERENCES {
-            if let Some(target) = members.get(name).and_then(Json::as_str).and_then(|r| self.document.target(schema, r))
-            {
-                add(self.steps(target, instance)?);
-            }
-        }
-        for name in IN_PLACE {
-            if let Some(child) = members.get(name) {
-                add(self.steps(child, instance)?);
-            }
-        }
-        for name in IN_PLACE_LISTS {
-            for child in members.get(name).and_then(Json::as_array).into_iter().flatten() {
-                add(self.steps(child, instance)?);
-            }
-        }
-        for child in members.get("dependentSchemas").and_then(Json::as_object).into_iter().flat_map(Map::values) {
-            add(self.steps(child, instance)?);
-        }
         match instance {
             Json::Array(items) => {
                 let own = items.len() as u64;
@@ -479,6 +586,28 @@ mod tests {
         assert!(matches!(valid_schema(&json!({"items": [{}]}), DRAFT_2020_12), Checked::No(_)));
         assert_eq!(valid_schema(&json!({"items": [{}]}), "http://json-schema.org/draft-07/schema#"), Checked::Yes);
         assert!(matches!(valid_schema(&json!({}), "https://example.org/own"), Checked::Unknown(_)));
+    }
+
+    #[test]
+    fn what_makes_a_schema_useless_has_its_place() {
+        let places = |schema: &Json| {
+            faults(schema, DRAFT_2020_12).unwrap().into_iter().map(|fault| fault.pointer).collect::<Vec<_>>()
+        };
+        let tree = json!({"type": "object", "properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}}});
+        assert_eq!(places(&tree), Vec::<String>::new());
+        assert_eq!(places(&json!({"properties": {"a": {"type": "objekt"}}})), ["/properties/a/type"]);
+        assert_eq!(places(&json!({"items": {"$ref": "https://example.org/x"}})), ["/items/$ref"]);
+        assert_eq!(places(&json!({"properties": {"a": {"allOf": [{"$ref": "#/properties/a"}]}}})), ["/properties/a"]);
+        assert_eq!(places(&json!({"pattern": "("})), [""]);
+        let mut defs = Map::new();
+        for n in 0..40 {
+            let next = json!({"$ref": format!("#/$defs/d{}", n + 1)});
+            defs.insert(format!("d{n}"), json!({"allOf": [next, next]}));
+        }
+        defs.insert("d40".into(), json!({"type": "integer"}));
+        let schema = json!({"properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defs});
+        assert_eq!(places(&schema), ["/properties/a"]);
+        assert!(faults(&json!({}), "https://example.org/own").is_err());
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! `explain`: a requirement or vector in words.
 
 use crate::VectorsArg;
+use crate::audit::rules::{Judge, RULES};
 use crate::exit::{Exit, Stop};
 use crate::list::{about, find};
 use cetp_reports::text;
+use cetp_vectors::contract;
 use cetp_vectors::ledger::{Requirement, Strength};
 use cetp_vectors::load::Catalogue;
 use cetp_vectors::model::{FLAGS, Kind, Parallel, Rounds, Stack, Step, Vector};
@@ -19,6 +21,10 @@ pub struct ExplainArgs {
 
 /// Carries out `explain`.
 pub fn explain(args: &ExplainArgs) -> Result<Exit, Stop> {
+    if let Some(row) = contract::ledger().get(&args.id) {
+        tool_contract(row);
+        return Ok(Exit::Good);
+    }
     let catalogue = args.vectors.load()?;
     match catalogue.ledger.get(&args.id) {
         Some(row) => requirement(row, &catalogue),
@@ -37,6 +43,23 @@ fn strength(row: &Requirement) -> &'static str {
         Strength::MustNot => "must not: breaking it fails",
         Strength::Should => "should: not meeting it warns",
         Strength::May => "may: nothing to judge",
+    }
+}
+
+fn tool_contract(row: &contract::Row) {
+    anstream::println!("{}\n{}\n", row.id, text::wrap(&row.text, "  "));
+    line("chapter", &row.chapter);
+    line("weight", &row.weight);
+    let Some(rule) = RULES.iter().find(|rule| rule.id == row.id) else { return };
+    match rule.judge {
+        Judge::No(reason) => line("not judged from a listing", reason),
+        _ => line("judged by", "the command audit, which gives advice and no verdict"),
+    }
+    if !rule.beyond.is_empty() {
+        line("not in a listing", rule.beyond);
+    }
+    if !rule.vectors.is_empty() {
+        line("vectors are about it", &rule.vectors.join(", "));
     }
 }
 

@@ -2,6 +2,7 @@
 //! [`builtin`] as it does.
 
 mod android;
+pub mod audit;
 pub mod builtin;
 pub mod builtin_aw;
 mod characters;
@@ -12,6 +13,7 @@ pub mod fuzz;
 mod journal;
 mod keygen;
 mod list;
+mod listing;
 mod matrix;
 pub mod mutants;
 mod outcome;
@@ -70,6 +72,8 @@ enum Command {
     /// Verify, show and compare reports
     #[command(subcommand)]
     Report(Box<report::ReportCommand>),
+    /// Audit tool contracts: advice on the descriptors that a provider lists
+    Audit(audit::AuditArgs),
     /// Make a key to sign reports with
     Keygen(keygen::KeygenArgs),
     /// Look at a target
@@ -131,6 +135,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
         Command::Mutants(args) => mutants::mutants(&args),
         Command::Fuzz(args) => fuzz::fuzz(&args),
         Command::Report(command) => report::report(&command),
+        Command::Audit(args) => audit::audit(&args),
         Command::Keygen(args) => keygen::keygen(&args),
         Command::Target(command) => target_check::target(&command),
         Command::Android(command) => android::android(&command),

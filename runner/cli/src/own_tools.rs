@@ -3,17 +3,14 @@
 
 use crate::builtin;
 use crate::exit::{Exit, Stop};
+use crate::listing::Asked;
 use cetp_runner::adapter::Session;
 use cetp_runner::engine;
-use cetp_runner::execute::exchange;
-use cetp_vectors::fixture;
 use cetp_vectors::generate::arguments;
-use cetp_vectors::machine::Answer;
 use cetp_vectors::protocol::Describe;
-use cetp_vectors::schema::DRAFT_2020_12;
 use serde_json::{Value as Json, json};
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Where the vectors of a target's own tools lie in a folder.
 const FILE: &str = "cetp-v2/provider/own-tools.json";
@@ -39,9 +36,9 @@ impl OwnTools {
         limit: Duration,
         allow_effects: bool,
     ) -> Result<OwnTools, String> {
-        let (tools, dialect) = Asked { session, describe, limit }.tools()?;
-        let (vectors, left_out) = arguments::of_tools(&tools, &dialect, allow_effects);
-        Ok(OwnTools { vectors, left_out, tools: tools.len() })
+        let listing = Asked::begin(session, describe, limit)?.v2(&[])?;
+        let (vectors, left_out) = arguments::of_tools(&listing.tools, &listing.dialect, allow_effects);
+        Ok(OwnTools { vectors, left_out, tools: listing.tools.len() })
     }
 }
 
@@ -66,50 +63,4 @@ pub fn generate(target: &str, folder: &Path, allow_effects: bool) -> Result<Exit
     }
     anstream::println!("{}: {} vectors for {} tools", place.display(), vectors.len(), tools - left_out.len());
     Ok(Exit::Good)
-}
-
-struct Asked<'s> {
-    session: &'s mut dyn Session,
-    describe: &'s Describe,
-    limit: Duration,
-}
-
-impl Asked<'_> {
-    /// The tools of the target, and the dialect of their schemas.
-    fn tools(mut self) -> Result<(Vec<Json>, String), String> {
-        let real = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
-        let reset =
-            self.verb("target.reset", &json!({ "nonce": "own-tools", "now_ms": u64::try_from(real).unwrap_or(0) }))?;
-        let deadline = reset["now_ms"].as_i64().unwrap_or_default() + 60_000;
-        let versions =
-            json!({ "consumer_versions": { "int_array": [2] }, "consumer_capabilities": { "string": "[]" } });
-        let token = self.data("negotiate", &versions)?["session_token"].clone();
-        let extras = json!({ "protocol_version": { "int": 2 }, "session_token": { "string": token },
-            "request_id": { "string": "6ba7b810-9dad-41d1-80b4-00c04fd430c8" }, "deadline_at_ms": { "long": deadline } });
-        let info = self.data("get_provider_info", &extras)?;
-        let dialect = info["schema_dialect"].as_str().unwrap_or(DRAFT_2020_12).to_owned();
-        let list = self.data("list_tools", &extras)?;
-        let tools = list["tools"].as_array().cloned().ok_or("list_tools brought no tools")?;
-        Ok((tools, dialect))
-    }
-
-    /// The data of a success.
-    fn data(&mut self, method: &str, extras: &Json) -> Result<Json, String> {
-        let authority = self.describe.authority.as_deref().unwrap_or_default();
-        let params = json!({ "caller": fixture::callers()["a"], "authority": authority, "method": method, "arg": null, "extras": extras });
-        let bundle = self.verb("provider.call", &params)?["bundle"].clone();
-        let text = bundle["data"]["string"].as_str().filter(|_| bundle["status"]["string"] == "success");
-        let text = text.ok_or_else(|| format!("{method} did not succeed: {bundle}"))?;
-        cetp_vectors::json::parse(text.as_bytes(), cetp_vectors::json::Limits::DATA)
-            .map_err(|error| format!("data of {method}: {error}"))
-    }
-
-    fn verb(&mut self, verb: &str, params: &Json) -> Result<Json, String> {
-        match exchange(self.session, verb, params, self.limit).map_err(|fault| fault.to_string())? {
-            Answer::Result(result) => Ok(result),
-            Answer::Refused { message, .. } => Err(format!("{verb} was refused: {message}")),
-            Answer::Broken { why, .. } => Err(why),
-            Answer::Unread => Err(format!("{verb} was not answered")),
-        }
-    }
 }

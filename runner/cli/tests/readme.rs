@@ -1,37 +1,72 @@
-//! The output that the README shows is what the program prints. `BLESS=1 cargo test -p cetp-conformance --test readme`
+//! The output that the documents show is what the program prints. `BLESS=1 cargo test -p cetp-conformance --test readme`
 //! writes it anew.
 
 use std::path::Path;
 use std::process::Command;
 
-/// The block of text after a marker: the marker, and the arguments whose output it shows.
-const SHOWN: [(&str, &[&str]); 2] = [
-    ("<!-- run:", &["run", "--report", "report", "--html", "report/index.html"]),
-    ("<!-- broken:", &["run", "--target", "builtin:provider+size_in_units"]),
+/// A block of output in a document.
+struct Shown {
+    /// The document.
+    file: &'static str,
+    /// The marker before the block.
+    marker: &'static str,
+    /// The arguments whose output it is.
+    arguments: &'static [&'static str],
+    /// Where the command runs; an empty folder where nothing is said.
+    folder: Option<&'static str>,
+    /// What the output has.
+    holds: &'static str,
+}
+
+const SHOWN: &[Shown] = &[
+    Shown {
+        file: "README.md",
+        marker: "<!-- run:",
+        arguments: &["run", "--report", "report", "--html", "report/index.html"],
+        folder: None,
+        holds: "Claims",
+    },
+    Shown {
+        file: "README.md",
+        marker: "<!-- broken:",
+        arguments: &["run", "--target", "builtin:provider+size_in_units"],
+        folder: None,
+        holds: "Claims",
+    },
+    Shown {
+        file: "docs/tool-audit.md",
+        marker: "<!-- audit:",
+        arguments: &["audit", "examples/tool-audit/library.json"],
+        folder: Some(""),
+        holds: "TC-03 finding",
+    },
 ];
 
 #[test]
-fn the_output_in_the_readme_is_what_is_printed() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
-    let readme = std::fs::read_to_string(&path).unwrap();
-    let mut fresh = readme.clone();
-    for (marker, arguments) in SHOWN {
-        let folder = tempfile::tempdir().unwrap();
+fn the_output_in_the_documents_is_what_is_printed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for shown in SHOWN {
+        let Shown { file, marker, arguments, folder, holds } = shown;
+        let path = root.join(file);
+        let document = std::fs::read_to_string(&path).unwrap();
+        let mut fresh = document.clone();
+        let empty = tempfile::tempdir().unwrap();
+        let folder = folder.map_or(empty.path().to_owned(), |folder| root.join(folder));
         let mut command = Command::new(env!("CARGO_BIN_EXE_cetp-conformance"));
-        let ran = command.args(arguments).env("COLUMNS", "100").current_dir(folder.path()).output().unwrap();
+        let ran = command.args(*arguments).env("COLUMNS", "100").current_dir(folder).output().unwrap();
         let printed = String::from_utf8(ran.stdout).unwrap();
-        let begin = fresh.find(marker).unwrap_or_else(|| panic!("the README has lost {marker}"));
+        let begin = fresh.find(marker).unwrap_or_else(|| panic!("{file} has lost {marker}"));
         let begin = begin + fresh[begin..].find("```text\n").unwrap() + "```text\n".len();
         let end = begin + fresh[begin..].find("```\n").unwrap();
-        let shown = printed.trim_matches('\n');
-        assert!(shown.contains("Claims"), "{arguments:?} printed no table: {}", String::from_utf8_lossy(&ran.stderr));
-        fresh.replace_range(begin..end, &format!("{shown}\n"));
+        let printed = printed.trim_matches('\n');
+        assert!(printed.contains(holds), "{arguments:?} printed no {holds}: {}", String::from_utf8_lossy(&ran.stderr));
+        fresh.replace_range(begin..end, &format!("{printed}\n"));
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&path, &fresh).unwrap();
+        }
+        let diff = similar::TextDiff::from_lines(&document, &fresh).unified_diff().header(file, "printed").to_string();
+        assert!(document == fresh || std::env::var_os("BLESS").is_some(), "not fresh; BLESS=1 writes it anew\n{diff}");
     }
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, &fresh).unwrap();
-    }
-    let diff = similar::TextDiff::from_lines(&readme, &fresh).unified_diff().header("README", "printed").to_string();
-    assert!(readme == fresh || std::env::var_os("BLESS").is_some(), "not fresh; BLESS=1 writes it anew\n{diff}");
 }
 
 /// Relative links of the documents lead to files that are there.
