@@ -7,9 +7,11 @@
 
 use crate::application::Work;
 use crate::authorize;
+use crate::distort;
 use crate::envelope::{Code, Refusal, refuse};
 use crate::error::Result;
 use crate::execute::Execution;
+use crate::faults;
 use crate::limits::{RESUME_TTL_MS, RETENTION_MS};
 use crate::lock;
 use crate::provider::{Call, Provider};
@@ -117,7 +119,8 @@ impl Call<'_> {
         } else {
             Some(Need::Authorization(missing.to_vec()))
         };
-        let no_token = x.resume_token.is_none_or(|token| token.is_empty() && self.broken(Fault::EmptyTokenConfirms));
+        let ignored = |token: &str| token.is_empty() && self.broken(Fault::EmptyTokenConfirms);
+        let no_token = x.resume_token.is_none_or(ignored) || self.broken(Fault::TokenSkipsDeduplication);
         if need.is_none() && no_token {
             return Ok(Consent::Given(None));
         }
@@ -232,7 +235,9 @@ impl Call<'_> {
             ("pending", _) => Some(Consent::Withheld(self.ask(&question))),
             (_, None) => Some(Consent::Given(Some(ticket))),
             (_, Some(Need::Confirmation))
-                if question.need == Need::Confirmation.name() || self.broken(Fault::TokenOfCallerOnly) =>
+                if question.need == Need::Confirmation.name()
+                    || self.broken(Fault::TokenOfCallerOnly)
+                    || self.broken(Fault::AuthorizationConfirms) =>
             {
                 self.note_approval(x);
                 if self.broken(Fault::AskedOnce) {
@@ -309,6 +314,12 @@ impl Call<'_> {
         if self.broken(Fault::TokenByItsBeginning) {
             return find_where(db, "substr(?1, 1, length(token)) = token", [token]);
         }
+        if self.broken(Fault::ResumeTokenWithoutCase) {
+            return find_where(db, "lower(token) = lower(?)", [token]);
+        }
+        if self.broken(Fault::ResumeTokenTrimmed) {
+            return find_where(db, "token = ?", [token.trim()]);
+        }
         if self.broken(Fault::AnyTokenOfApprovedCall) {
             let approved = "uid = ? AND request_id = ? AND state = 'approved' ORDER BY id DESC LIMIT 1";
             return find_where(db, approved, params![x.uid, x.request_id]);
@@ -360,7 +371,10 @@ impl Call<'_> {
             args_sha256: x.args_sha256,
             need: need.name().to_owned(),
             scopes: need.scopes(),
-            token: random_name("rt_")?,
+            token: match self.broken(Fault::ResumeTokenWithoutCase) {
+                true => distort::letters(&random_name("")?),
+                false => random_name("rt_")?,
+            },
             state: "pending".to_owned(),
             expires_ms: self.now_ms().saturating_add(RESUME_TTL_MS),
         };
@@ -429,7 +443,8 @@ impl Call<'_> {
             "authorization" => (Code::AuthRequired, "The user has to authorize this app."),
             _ => (Code::UserActionRequired, "The user has to confirm this call."),
         };
-        Refusal { resolution: Some((intent, question.token.clone())), ..Refusal::new(code, text) }
+        let details = faults::details_of_question(&self.provider.setup.switches, &question.tool);
+        Refusal { resolution: Some((intent, question.token.clone())), details, ..Refusal::new(code, text) }
     }
 
     /// Spends a ticket as part of a transaction. False if somebody else did so first.
@@ -492,7 +507,13 @@ impl Provider {
                     let sql = "UPDATE confirmations SET state = 'approved' WHERE identity = ? AND state = 'pending'";
                     db.execute(sql, [&asked.identity])?;
                 }
-                for scope in serde_json::from_str::<Vec<String>>(&asked.scopes)? {
+                let scopes = serde_json::from_str::<Vec<String>>(&asked.scopes)?;
+                if !scopes.is_empty() && switches.broken(Fault::ApprovalGrantsAll) {
+                    faults::ALL_SCOPES
+                        .into_iter()
+                        .try_for_each(|scope| authorize::grant(db, &asked.identity, scope, None))?;
+                }
+                for scope in scopes {
                     authorize::grant(db, &asked.identity, &scope, None)?;
                 }
                 return Ok(true);

@@ -279,6 +279,12 @@ fn edit_data(bundle: &mut Bundle, edit: &dyn Fn(&mut Json)) {
     }
 }
 
+/// Hexadecimal digits as letters of both cases, so that they are no number any more.
+pub(crate) fn letters(digits: &str) -> String {
+    let letter = |digit: char| digit.to_digit(10).and_then(|n| char::from_digit(n + 16, 36));
+    digits.chars().map(|digit| letter(digit).map_or(digit, |letter| letter.to_ascii_uppercase())).collect()
+}
+
 fn is_success(bundle: &Bundle) -> bool {
     bundle.string(key::STATUS) == Some("success")
 }

@@ -157,7 +157,11 @@ impl Call<'_> {
             return Ok(tool);
         }
         let code = if self.broken(Fault::UnknownToolInternal) { Code::InternalError } else { Code::ToolNotFound };
-        catalogue.find(&name).ok_or_else(|| Refusal::new(code, "There is no such tool.").into())
+        let told = match self.broken(Fault::UnknownToolNamesHidden) {
+            true => "There is no such tool; there are fixture_echo and fixture_hidden.",
+            false => "There is no such tool.",
+        };
+        catalogue.find(&name).ok_or_else(|| Refusal::new(code, told).into())
     }
 
     /// `args` within its size, which is counted in UTF-8 bytes (§4.1).
@@ -251,6 +255,12 @@ impl Call<'_> {
         }
         let missing = match x.resume_token {
             Some(_) if self.broken(Fault::ConfirmedSkipsScopes) => Vec::new(),
+            _ if self.broken(Fault::JobScopesUnchecked)
+                && x.tool.may_run_in_background
+                && self.can(x.session, Capability::AsyncOperations) =>
+            {
+                Vec::new()
+            }
             _ => self.missing_scopes(x.tool)?,
         };
         if !missing.is_empty() {
@@ -370,6 +380,9 @@ impl Call<'_> {
         if self.broken(Fault::NotDeduplicated) || (x.tool.idempotent && self.broken(Fault::IdempotentNotDeduplicated)) {
             return Ok(Seen::Nothing);
         }
+        if self.overlooks_record(x) {
+            return Ok(Seen::Nothing);
+        }
         let updates_run = !x.tool.creates && self.broken(Fault::OnlyCreatesDeduplicated);
         if updates_run || (x.resume_token.is_some() && self.broken(Fault::ResumedRunsAgain)) {
             return Ok(Seen::Nothing);
@@ -387,7 +400,11 @@ impl Call<'_> {
         if self.broken(Fault::UidNotInKey) {
             uid = record::any_uid_of(db, x.request_id)?.unwrap_or(uid);
         }
-        let Some(record) = record::find(db, uid, x.request_id)? else { return Ok(Seen::Nothing) };
+        let found = match self.part_of_key() {
+            Some((from, length)) => record::find_by_part(db, uid, x.request_id, from, length)?,
+            None => record::find(db, uid, x.request_id)?,
+        };
+        let Some(record) = found else { return Ok(Seen::Nothing) };
         if record.is_expired(self.now_ms()) || self.is_forgotten(&record) || self.runs_again(&record) {
             return Ok(Seen::Nothing);
         }
@@ -593,6 +610,12 @@ impl Call<'_> {
         if self.broken(Fault::DeadlineOverflows) {
             return x.deadline_ms.wrapping_sub(now_ms) > 0;
         }
+        if self.broken(Fault::DeadlineIn32Bits) && x.deadline_ms.saturating_sub(now_ms) > i64::from(i32::MAX) {
+            return false;
+        }
+        if self.broken(Fault::DeadlineInNanoseconds) {
+            return now_ms.wrapping_mul(1_000_000) < x.deadline_ms.wrapping_mul(1_000_000);
+        }
         now_ms < x.deadline_ms
     }
 
@@ -616,6 +639,9 @@ impl Call<'_> {
 
     /// The text of args of which the record holds the digest: the args as they came, or for a leeway what they mean.
     fn recorded_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.broken(Fault::ArgsBoundWithoutSpace) {
+            return text.split_whitespace().collect::<String>().into();
+        }
         if self.leeway(Leeway::EqualJsonRepeats) { sorted(text) } else { self.bound_text(text) }
     }
 }
@@ -662,8 +688,15 @@ impl Call<'_> {
     }
 
     fn made_to_fit(&self, tool: &Tool, mut args: Json) -> Json {
+        let fits = tool.input.is_valid(&args);
         let members = args.as_object_mut().into_iter().flatten();
-        if self.broken(Fault::NumbersFromText) {
+        if self.broken(Fault::BooleansFromText) && !fits {
+            for (_, value) in members {
+                if let Some(word) = value.as_str().and_then(|text| text.parse::<bool>().ok()) {
+                    *value = json!(word);
+                }
+            }
+        } else if self.broken(Fault::NumbersFromText) {
             for (_, value) in members {
                 if let Some(number) = value.as_str().and_then(|text| text.parse::<i64>().ok()) {
                     *value = json!(number);
@@ -702,6 +735,23 @@ impl Call<'_> {
             self.query(|db| record::forget(db, x.uid, x.request_id))?;
         }
         Ok(())
+    }
+
+    /// Whether the record of an execution is not looked for.
+    fn overlooks_record(&self, x: &Execution<'_>) -> bool {
+        let with_token = x.resume_token.is_some() && !x.tool.always_asks;
+        (with_token && self.broken(Fault::TokenSkipsDeduplication))
+            || (x.tool.creates && x.tool.always_asks && self.broken(Fault::RaisedRiskForgets))
+    }
+
+    /// The part of a request_id that the key holds instead of the whole, as SQL counts: from where, and how long.
+    fn part_of_key(&self) -> Option<(i64, i64)> {
+        match () {
+            () if self.broken(Fault::KeyOfFirstDigits) => Some((1, 8)),
+            () if self.broken(Fault::KeyOfLastDigits) => Some((-12, 12)),
+            () if self.broken(Fault::KeyWithoutLastDigit) => Some((1, 35)),
+            () => None,
+        }
     }
 
     fn is_forgotten(&self, record: &Record) -> bool {

@@ -6,6 +6,7 @@ use crate::catalogue::{Catalogue, Listing, Tool};
 use crate::envelope::{self, Code, Refusal};
 use crate::error::Result;
 use crate::execute::Execution;
+use crate::fixture::SECRET;
 use crate::limits::{self, IDEMPOTENCY_WINDOW_SECONDS};
 use crate::lock;
 use crate::operations::Method;
@@ -173,6 +174,14 @@ impl Call<'_> {
     }
 }
 
+/// What can be granted.
+pub(crate) const ALL_SCOPES: [&str; 4] = ["fixture.read", "fixture.write", "fixture.admin", "fixture.secret"];
+
+/// What a question to the user tells beside its text.
+pub(crate) fn details_of_question(switches: &Switches, tool: &str) -> Option<Json> {
+    (tool == "fixture_secret" && switches.broken(Fault::SecretInDetails)).then(|| json!({ "preview": SECRET }))
+}
+
 /// What a read gives to a caller that may not have its value.
 pub(crate) fn reduced(tool: &Tool) -> String {
     let value = match tool.name.as_str() {
@@ -200,6 +209,7 @@ impl Call<'_> {
     /// Whether an operation is found by another UID.
     pub(crate) fn takes_other_uid(&self, method: Method, record: &Record) -> bool {
         self.broken(Fault::OperationOfAnyUid)
+            || (self.broken(Fault::OperationUidLostInRestart) && self.provider.life() > 1)
             || match method {
                 Method::Poll => {
                     self.broken(Fault::PollOfAnyUid)
@@ -288,6 +298,20 @@ impl Call<'_> {
 }
 
 impl Provider {
+    /// What is lost when the tools change.
+    pub(crate) fn forget_at_change(&self) -> Result<()> {
+        for (fault, sql) in [
+            (Fault::RecordsLostAtChange, "DELETE FROM executions WHERE operation_id IS NULL"),
+            (Fault::OperationsLostAtChange, "DELETE FROM executions WHERE operation_id IS NOT NULL"),
+            (Fault::RunningLostAtChange, "DELETE FROM executions WHERE operation_id IS NOT NULL AND state <> 'ended'"),
+        ] {
+            if self.broken(fault) {
+                self.query(|db| Ok(db.execute(sql, [])?))?;
+            }
+        }
+        Ok(())
+    }
+
     /// What a restart does to operations that it should leave alone.
     pub(crate) fn break_operations(&self) -> Result<()> {
         let lost = match () {

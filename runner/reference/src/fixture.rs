@@ -23,6 +23,9 @@ const NEWCOMER_SCOPES: [&str; 3] = ["fixture.read", "fixture.write", "fixture.ad
 /// `fixture_escalate` needs the user above this amount.
 const ESCALATION_LIMIT: f64 = 1000.0;
 
+/// What `fixture_secret` gives.
+pub(crate) const SECRET: &str = "what only the scope fixture.secret shows";
+
 /// What `fixture_crash` throws: texts that must not reach a caller.
 const CANARY: &str = "canary-5d1e at com.example.Fixture(Fixture.kt:7) /data/user/0/secret.db";
 
@@ -110,6 +113,12 @@ impl Fixture {
     fn amount(&self, work: &Work<'_>) -> f64 {
         let amount = number(work, "amount");
         if self.switches.broken(Fault::EscalationIn32Bits) { in_32_bits(&work.args["amount"]) } else { amount }
+    }
+
+    /// To whom, as the question says it.
+    fn recipient(&self, work: &Work<'_>) -> String {
+        let most = if self.switches.broken(Fault::QuestionCutShort) { 8 } else { usize::MAX };
+        text(work, "to").chars().take(most).collect()
     }
 
     fn enter(&self, db: &Connection, work: Work<'_>, value: &str) -> Result<i64> {
@@ -200,7 +209,7 @@ impl Application for Fixture {
             }
             "fixture_transfer" => vec![
                 "Transfer an amount?".to_owned(),
-                format!("To: {}", text(&work, "to")),
+                format!("To: {}", self.recipient(&work)),
                 format!("Amount: {}", integer_text(&work, "amount")),
                 "A transfer cannot be undone.".to_owned(),
             ],
@@ -269,7 +278,7 @@ impl Application for Fixture {
                 if self.switches.broken(Fault::SecretWrites) {
                     self.enter(db, work, "read")?;
                 }
-                Ok(json!({ "secret": "what only the scope fixture.secret shows" }))
+                Ok(json!({ "secret": SECRET }))
             }
             "fixture_busy" => {
                 let busy = Refusal::new(Code::RateLimited, "The tool is busy.");

@@ -202,6 +202,7 @@ impl Call<'_> {
         let other_request = self.takes_other_request(db, method, request_id)?;
         let foreign = found.as_ref().is_some_and(|record| record.uid != self.caller.uid);
         let own = found.is_some() && !foreign;
+        let owner = found.as_ref().filter(|_| foreign && self.broken(Fault::RefusalNamesOwner)).map(|found| found.uid);
         let of_caller = |record: &Record| {
             (record.request_id == request_id || other_request)
                 && (record.uid == self.caller.uid || self.takes_other_uid(method, record))
@@ -213,6 +214,9 @@ impl Call<'_> {
                 () if !own && self.leeway(Leeway::UnknownOperationDenied) => Code::PermissionDenied,
                 () => Code::InvalidRequest,
             };
+            if let Some(owner) = owner {
+                return refuse(code, format!("This is an operation of {owner}."));
+            }
             return refuse(code, "There is no such operation.");
         };
         let kept = record.state != State::Expired && self.leeway(Leeway::OperationsKept);

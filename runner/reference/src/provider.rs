@@ -189,6 +189,7 @@ impl Provider {
         for (fault, sql) in [
             (Fault::RestartApproves, "UPDATE confirmations SET state = 'approved' WHERE state = 'pending'"),
             (Fault::RestartGrantsAgain, "UPDATE grants SET granted = 1"),
+            (Fault::GrantEndLostInRestart, "UPDATE grants SET expires_ms = NULL"),
         ] {
             if provider.broken(fault) {
                 provider.query(|db| Ok(db.execute(sql, [])?))?;

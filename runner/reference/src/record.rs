@@ -158,6 +158,18 @@ pub(crate) fn find_operation_like(db: &Connection, pattern: &str) -> Result<Opti
     find_where(db, "operation_id LIKE ?", [pattern])
 }
 
+/// The record of a UID whose request_id agrees with this one in a part. Only a fault looks so.
+pub(crate) fn find_by_part(
+    db: &Connection,
+    uid: i64,
+    request_id: &str,
+    from: i64,
+    length: i64,
+) -> Result<Option<Record>> {
+    let condition = "uid = ?1 AND substr(request_id, ?3, ?4) = substr(?2, ?3, ?4)";
+    find_where(db, condition, params![uid, request_id, from, length])
+}
+
 /// The UID under which a request_id is recorded, whoever asks. Only a fault wants to know.
 pub(crate) fn any_uid_of(db: &Connection, request_id: &str) -> Result<Option<i64>> {
     let sql = "SELECT uid FROM executions WHERE request_id = ?";

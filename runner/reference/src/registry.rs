@@ -116,16 +116,16 @@ fn find<S: Registry>(name: &str) -> Option<S> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Set<S> {
-    bits: [u64; 8],
+    bits: [u64; 10],
     of: std::marker::PhantomData<S>,
 }
 
 impl<S: Registry> Set<S> {
-    const FITS: () = assert!(S::ALL.len() <= 512, "a set has a bit for each switch");
+    const FITS: () = assert!(S::ALL.len() <= 640, "a set has a bit for each switch");
 
     fn new() -> Set<S> {
         let () = Self::FITS;
-        Set { bits: [0; 8], of: std::marker::PhantomData }
+        Set { bits: [0; 10], of: std::marker::PhantomData }
     }
 
     fn add(&mut self, switch: S) {

@@ -1,7 +1,7 @@
 //! How a result travels: inline, as a file, or not at all (§4.5). The main function is `Call::carry`.
 
 use crate::catalogue::hex;
-use crate::envelope::{self, Code, key, refuse};
+use crate::envelope::{self, Code, Refusal, key, refuse};
 use crate::error::Result;
 use crate::faults;
 use crate::limits::{MAX_FILE_RESULT_BYTES, MAX_READ_BYTES};
@@ -82,17 +82,22 @@ impl Call<'_> {
             }
             let code =
                 if self.broken(Fault::TooLargeIsInternalError) { Code::InternalError } else { Code::ResultTooLarge };
-            return refuse(code, "The result is too large.");
+            let tells = self.broken(Fault::TooLargeInDetails) && value.len() < 1 << 20;
+            let details = tells.then(|| serde_json::from_str(value)).transpose()?;
+            return Err(Refusal { details, ..Refusal::new(code, "The result is too large.") }.into());
         }
         let inline = || Cow::Owned(format!(r#"{{"kind":"inline","value":{value}}}"#));
         let digested = if self.broken(Fault::DigestOfEnvelope) { inline() } else { Cow::Borrowed(value) };
         let value = if self.broken(Fault::FileHoldsEnvelope) { inline() } else { Cow::Borrowed(value) };
-        let envelope = json!({
+        let mut envelope = json!({
             "kind": "file",
             "media_type": "application/json",
             "size_bytes": if self.broken(Fault::FileSizeInCharacters) { value.chars().count() } else { value.len() },
             "sha256": hex(&Sha256::digest(digested.as_bytes())),
         });
+        if self.broken(Fault::FileWithItsValue) && value.len() < 1 << 20 {
+            envelope["value"] = serde_json::from_str(&value)?;
+        }
         let mut id = random_name("fd-")?;
         let file = File { content: faults::file_content(switches, &value), at: 0 };
         let mut files = lock(&self.provider.files);

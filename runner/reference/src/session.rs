@@ -383,6 +383,7 @@ impl Provider {
             memory.insert(format!("change {number}"));
         }
         *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = catalogue;
+        self.forget_at_change()?;
         Ok(())
     }
 }

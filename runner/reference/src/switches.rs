@@ -922,6 +922,77 @@ registry! {
             "A caller with a rotated certificate is answered INTERNAL_ERROR.";
         RestartGrantsAgain "restart_grants_again" "CETP2-7.2-02"
             "A restart brings withdrawn scopes back.";
+        // Broken as a provider in another language was, without that a vector had noticed.
+        TokenSkipsDeduplication "token_skips_deduplication" "CETP2-6-01"
+            "A repeat of what needs no user executes again where a resume token comes with it.";
+        RecordsLostAtChange "records_lost_at_a_change" "CETP2-6-01"
+            "Records are forgotten when the tools change.";
+        RaisedRiskForgets "raised_risk_forgets" "CETP2-6-01"
+            "Records of a tool are not looked at when its risk was raised.";
+        OperationsLostAtChange "operations_lost_at_a_change" "CETP2-4.4-09"
+            "Operations are forgotten when the tools change.";
+        RunningLostAtChange "running_lost_at_a_change" "CETP2-4.4-09"
+            "Operations that have not ended are forgotten when the tools change.";
+        AuthorizationConfirms "authorization_confirms" "CETP2-3.4-06"
+            "Who approves a missing scope has confirmed the call that lacked it.";
+        JobScopesUnchecked "job_scopes_unchecked" "CETP2-3.4-08"
+            "The scopes of a tool that becomes an operation are not looked at.";
+        ToolScopesShort "tool_scopes_short" "CETP2-3.4-08"
+            "A tool that needs a scope lists none.";
+        SessionEndNotForOperations "session_end_not_for_operations" "CETP2-2.2-10"
+            "The end of a session is not looked at by get_operation and cancel_operation.";
+        SessionUidNotForOperations "session_uid_not_for_operations" "CETP2-2.2-08"
+            "The UID of a session is not compared by get_operation and cancel_operation.";
+        OperationUidLostInRestart "operation_uid_lost_in_restart" "CETP2-4.4-08"
+            "Whose an operation is is lost when the process ends.";
+        RefusalNamesOwner "refusal_names_the_owner" "CETP2-4.4-08"
+            "Who asks for an operation of another UID is told which.";
+        ListedAsRead "write_listed_as_read" "CETP2-3.4-02"
+            "A tool that writes is listed with effect=read.";
+        ListedAsSync "operation_listed_as_sync" "CETP2-3.4-09"
+            "A tool that becomes an operation is listed with execution=sync.";
+        SecretInDetails "secret_in_details" "CETP2-5-05"
+            "The refusal for a missing scope holds in its details what the scope protects.";
+        FileWithItsValue "file_with_its_value" "CETP2-4.5-01"
+            "data of a file result of less than 1 MiB holds the value as well.";
+        TooLargeInDetails "too_large_in_details" "CETP2-4.5-01"
+            "RESULT_TOO_LARGE holds a value of less than 1 MiB in its details.";
+        KeyOfFirstDigits "key_of_first_digits" "CETP2-6-02"
+            "The deduplication key holds the first eight digits of request_id.";
+        KeyOfLastDigits "key_of_last_digits" "CETP2-6-02"
+            "The deduplication key holds the last twelve digits of request_id.";
+        KeyWithoutLastDigit "key_without_last_digit" "CETP2-6-02"
+            "The deduplication key lacks the last digit of request_id.";
+        ArgsBoundWithoutSpace "args_bound_without_space" "CETP2-6-03"
+            "A record is bound to args without white space, also where that is in a text.";
+        EmptyArgsAreNone "empty_args_are_none" "CETP2-5-10"
+            "Args that are an empty text are read as {}.";
+        BooleansFromText "booleans_from_text" "CETP2-5-10"
+            "The words true and false are taken for booleans.";
+        MistypedArgsAreNone "mistyped_args_are_none" "CETP2-4.1-13"
+            "Args of another type than String are read as {}.";
+        QuestionCutShort "question_cut_short" "CETP2-7.2-03"
+            "The confirmation shows the first eight characters of a recipient.";
+        SessionTokenWithoutCase "session_token_without_case" "CETP2-2.2-11"
+            "Session tokens, which are letters of both cases, are compared without case.";
+        ResumeTokenWithoutCase "resume_token_without_case" "CETP2-4.3-17"
+            "Resume tokens, which are letters of both cases, are compared without case.";
+        ResumeTokenTrimmed "resume_token_trimmed" "CETP2-4.3-17"
+            "White space around a resume token is taken off.";
+        DeadlineIn32Bits "deadline_in_32_bits" "CETP2-4.1-10"
+            "A deadline of more than 2^31 ms ahead counts as past.";
+        DeadlineInNanoseconds "deadline_in_nanoseconds" "CETP2-4.1-10"
+            "Deadline and clock are compared in nanoseconds of 64 bits that wrap.";
+        UnknownToolNamesHidden "unknown_tool_names_hidden" "CETP2-5-11"
+            "TOOL_NOT_FOUND names the tools that there are, a hidden one among them.";
+        ApprovalGrantsAll "approval_grants_all" "CETP2-7.1-04"
+            "Who approves one scope grants all.";
+        GrantEndLostInRestart "grant_end_lost_in_restart" "CETP2-7.1-04"
+            "Grants have no end any more after a restart.";
+        ManifestDeclares3 "manifest_declares_version_3" "CETP2-2.1-01"
+            "A dual-stack manifest has versions=\"1,2,3\".";
+        ManifestProviderNotExported "manifest_provider_not_exported" "CETP2-2.1-08"
+            "The ContentProvider is not exported.";
     }
 }
 

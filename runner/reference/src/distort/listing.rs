@@ -118,6 +118,9 @@ pub(crate) fn tools(switches: &Switches, tools: &mut Vec<Json>) {
         (Fault::DeleteByPolicy, "fixture_set", "/annotations/effect", json!("delete")),
         (Fault::TransactionByPolicy, "fixture_escalate", "/annotations/effect", json!("transaction")),
         (Fault::HighRiskByPolicy, "fixture_append", "/annotations/risk", json!("high")),
+        (Fault::ToolScopesShort, "fixture_transfer", "/scopes", json!([])),
+        (Fault::ListedAsRead, "fixture_append", "/annotations/effect", json!("read")),
+        (Fault::ListedAsSync, "fixture_job", "/annotations/execution", json!("sync")),
         (Fault::ScopeNotInCatalogue, "fixture_echo", "/scopes", json!(["fixture.read", "fixture.other"])),
     ] {
         if switches.broken(fault) {

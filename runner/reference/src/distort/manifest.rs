@@ -24,6 +24,9 @@ pub(crate) fn manifest(switches: &Switches, v1: bool, manifest: &mut Json) {
         if switches.broken(Fault::ManifestVersionsNotASet) {
             set("versions", json!({ "int": 2 }));
         }
+        if switches.broken(Fault::ManifestDeclares3) {
+            set("versions", json!({ "string": "1,2,3" }));
+        }
         if switches.broken(Fault::ManifestVersionIsTheSet) {
             set("version", json!({ "string": "1,2" }));
         }
@@ -41,6 +44,9 @@ pub(crate) fn manifest(switches: &Switches, v1: bool, manifest: &mut Json) {
             set("version", json!({ "string": "2" }));
             set("versions", json!({ "string": "2" }));
         }
+    }
+    if switches.broken(Fault::ManifestProviderNotExported) {
+        manifest["providers"][0]["exported"] = json!(false);
     }
     if switches.broken(Fault::ManifestProviderElsewhere) {
         manifest["providers"] = json!([]);

@@ -40,6 +40,8 @@ pub(crate) fn token(call: &Call<'_>, capabilities: Capabilities, opened: u64) ->
         Some(format!("{}-{}-{opened:08}", call.caller.uid, call.now_ms()))
     } else if call.broken(Fault::TokenSeeded) {
         Some(digest(format!("seed {opened}")))
+    } else if call.broken(Fault::SessionTokenWithoutCase) {
+        Some(super::letters(&random_name("")?))
     } else if call.broken(Fault::TokenOfOffer) {
         Some(digest(capabilities.names().join(" ")))
     } else {

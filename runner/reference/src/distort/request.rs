@@ -187,7 +187,9 @@ impl Read<'_, '_> {
             Some(value) if self.broken(Fault::TokenFromList) => first_text(value),
             Some(Value::String(Text::Unicode(text))) => {
                 let find = |found: &dyn Fn(&str) -> bool| sessions.tokens().find(|token| found(token)).cloned();
-                if self.broken(Fault::TokenByPrefix) {
+                if self.broken(Fault::SessionTokenWithoutCase) {
+                    find(&|token| token.eq_ignore_ascii_case(text))
+                } else if self.broken(Fault::TokenByPrefix) {
                     find(&|token| token.starts_with(text))
                 } else if self.broken(Fault::TokenTailIgnored) {
                     find(&|token| text.starts_with(token))
@@ -231,6 +233,11 @@ impl Read<'_, '_> {
             None if self.switches.leeway(Leeway::BadArgsInvalidArgs) => Some("{}".to_owned()),
             Some(Value::Bundle(bundle)) if self.broken(Fault::ArgsFromBundle) => Some(as_json(bundle).to_string()),
             Some(Value::Bytes(bytes)) if self.broken(Fault::ArgsFromBytes) => String::from_utf8(bytes.clone()).ok(),
+            Some(Value::String(text)) if self.broken(Fault::EmptyArgsAreNone) => {
+                text.as_str().filter(|text| text.trim().is_empty()).map(|_| "{}".to_owned())
+            }
+            Some(Value::String(_)) => None,
+            Some(_) if self.broken(Fault::MistypedArgsAreNone) => Some("{}".to_owned()),
             _ => None,
         };
         if let Some(args) = args {

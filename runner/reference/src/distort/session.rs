@@ -13,6 +13,7 @@ impl Call<'_> {
     /// Whether a token of another UID passes.
     pub(crate) fn overlooks_uid(&self, session: &Session, extras: &Bundle) -> bool {
         self.broken(Fault::SessionOfAnyUid)
+            || (self.broken(Fault::SessionUidNotForOperations) && extras.get(key::OPERATION_ID).is_some())
             || (self.broken(Fault::SessionUidForWritesOnly) && !self.names_a_write(extras))
             || (self.broken(Fault::SessionUidLostInRestart) && session.carried.load(Ordering::Relaxed))
             || (self.broken(Fault::SessionOfAnyKnownUid)
@@ -22,6 +23,7 @@ impl Call<'_> {
     /// Whether a token passes after its end.
     pub(crate) fn overlooks_end(&self, session: &Session, extras: &Bundle) -> bool {
         self.broken(Fault::SessionNeverExpires)
+            || (self.broken(Fault::SessionEndNotForOperations) && extras.get(key::OPERATION_ID).is_some())
             || (self.broken(Fault::SessionEndForWritesOnly) && !self.names_a_write(extras))
             || (self.broken(Fault::SessionEndLostInRestart) && session.carried.load(Ordering::Relaxed))
             || self.prolongs(session)
