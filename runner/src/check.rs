@@ -162,6 +162,14 @@ impl Check<'_> {
         if !target.roles.contains(&Role::Provider) {
             return;
         }
+        let claims = |name: &str| target.capabilities.iter().any(|claimed| claimed == name);
+        if claims("cancellation") && !claims("async_operations") {
+            self.say(
+                Finding::Missing,
+                "it claims cancellation without async_operations: there is nothing to cancel, and no vector of cancellation is applicable"
+                    .into(),
+            );
+        }
         if target.fixture != Some(1) {
             self.say(
                 Finding::Missing,

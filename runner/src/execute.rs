@@ -130,6 +130,43 @@ struct Waited {
     since: Instant,
     /// So often in a row the target was at rest.
     at_rest: u32,
+    /// So often in a row the last poll of a round was a definite error.
+    refused: u32,
+}
+
+/// What a provider said last to a repeat that waits.
+struct LastReply {
+    method: String,
+    status: Option<String>,
+    error_code: Option<String>,
+    retryable: Option<bool>,
+}
+
+impl LastReply {
+    /// Whether nothing else can follow: the operation is refused for good, or its session is gone, which a repeat that polls
+    /// does not negotiate anew.
+    fn is_definite_refusal(&self) -> bool {
+        let lost = self.error_code.as_deref() == Some("NEGOTIATION_REQUIRED");
+        self.method == "get_operation"
+            && self.status.as_deref() == Some("error")
+            && (self.retryable == Some(false) || lost)
+    }
+}
+
+impl std::fmt::Display for LastReply {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let status = self.status.as_deref().unwrap_or("nothing");
+        write!(f, "; the last answer to {} was status={}", self.method, shortened(status))?;
+        if let Some(code) = &self.error_code {
+            write!(f, ", error_code={}", shortened(code))?;
+        }
+        Ok(())
+    }
+}
+
+/// The beginning of what a target wrote.
+fn shortened(text: &str) -> String {
+    text.chars().take(40).flat_map(char::escape_default).collect()
 }
 
 /// A pause that runs.
@@ -148,6 +185,10 @@ const SLICE: Duration = Duration::from_millis(100);
 /// patient one is. A target may move on at each look, and a vector may end its repeat by itself after some tens of rounds, so
 /// that few are not enough.
 const MOST_RESTS: u32 = 200;
+
+/// A repeat that waits for an operation has been given a definite error by so many polls in a row: what it waits for does not
+/// come any more. A vector may end its repeat by itself after some tens of rounds.
+const MOST_REFUSALS: u32 = 100;
 
 /// So many requests a target may send to the runner when nothing that it was asked is open, before it is taken for a flood.
 const MOST_UNASKED: u32 = 16;
@@ -238,25 +279,51 @@ impl Run<'_> {
         let repeat = message.at.rsplit_once('[').map_or(message.at.as_str(), |(repeat, _)| repeat).to_owned();
         let until = Instant::now() + Duration::from_millis(ms);
         let at_rest = self.is_alone(&message.at) && self.session.at_rest(Duration::from_millis(ms)) == Some(true);
-        let waited = self.waits.entry(repeat).or_insert_with(|| Waited { since: Instant::now(), at_rest: 0 });
+        let last = self.last_reply(&message.at);
+        let fresh = || Waited { since: Instant::now(), at_rest: 0, refused: 0 };
+        let waited = self.waits.entry(repeat).or_insert_with(fresh);
         waited.at_rest = if at_rest { waited.at_rest + 1 } else { 0 };
-        let (rests, elapsed) = (waited.at_rest, waited.since.elapsed());
+        let definite = last.as_ref().is_some_and(LastReply::is_definite_refusal);
+        waited.refused = if definite { waited.refused + 1 } else { 0 };
+        let (rests, refusals, elapsed) = (waited.at_rest, waited.refused, waited.since.elapsed());
+        let said = last.map_or_else(String::new, |last| last.to_string());
         let place = self.enter(message);
         let patience = Duration::from_millis(self.setting.limits.patience_ms);
         let hung = |why| Answer::Broken { kind: Breakdown::Hung, why };
         if rests > MOST_RESTS {
             self.delivered(
                 place,
-                hung("what is waited for did not come, and nothing goes on in the target".to_owned()),
+                hung(format!("what is waited for did not come, and nothing goes on in the target{said}")),
             );
+        } else if refusals > MOST_REFUSALS {
+            self.delivered(place, hung(format!("what is waited for did not come in {refusals} polls{said}")));
         } else if at_rest {
             self.delivered(place, Answer::Result(json!({})));
         } else if elapsed > patience {
-            let why = format!("what is waited for did not come within {} s", patience.as_secs_f64());
+            let why = format!("what is waited for did not come within {} s{said}", patience.as_secs_f64());
             self.delivered(place, hung(why));
         } else {
             self.pauses.push(Pause { place, until });
         }
+    }
+
+    /// The last reply of a provider in the round after which a pause comes.
+    fn last_reply(&self, pause: &str) -> Option<LastReply> {
+        let within = format!("{pause}.");
+        let entry = self
+            .entries
+            .iter()
+            .rev()
+            .take_while(|entry| entry.at.starts_with(&within))
+            .find(|entry| entry.verb == "provider.call")?;
+        let Answer::Result(result) = &entry.answer else { return None };
+        let text = |name: &str| Some(result["bundle"][name]["string"].as_str()?.to_owned());
+        Some(LastReply {
+            method: entry.params["method"].as_str().unwrap_or_default().to_owned(),
+            status: text("status"),
+            error_code: text("error_code"),
+            retryable: result["bundle"]["retryable"]["bool"].as_bool(),
+        })
     }
 
     /// Whether a pause is one of a repeat that waits, and nothing else of the vector is under way: then what it waits for

@@ -422,7 +422,9 @@ impl Matcher<'_> {
             },
             "$json" => match actual.as_str().map(|text| parse(text.as_bytes(), Limits::DATA)) {
                 Some(Ok(inner)) => self.matches(argument, Some(&inner), &At::Inside(at)),
-                Some(Err(error)) if error.fault == Fault::TooMany => Match::Unknown(format!("{at}: {error}")),
+                Some(Err(error)) if matches!(error.fault, Fault::TooMany | Fault::TooDeep) => {
+                    Match::Unknown(format!("{at}: {error}, beyond what is read here"))
+                }
                 Some(Err(error)) => self.no(|| json!(format!("JSON text ({error})")), value, at),
                 None => holds(false),
             },

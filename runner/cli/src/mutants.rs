@@ -116,7 +116,8 @@ pub fn mutants(args: &MutantsArgs) -> Result<Exit, Stop> {
         if !args.faults {
             work.extend(leeways.iter().filter(|info| chosen(info)).map(|info| alone(info, false)));
             if args.filter.is_none() {
-                let three = |n| combination(&leeways, args.seed.wrapping_add(n));
+                let on_page: Vec<Info> = leeways.iter().filter(|info| !off_page(info.name)).copied().collect();
+                let three = |n| combination(&on_page, args.seed.wrapping_add(n));
                 // A scenario of a host takes its time, and there is little that could get into each other's way.
                 let combinations = if role == Role::Host { args.combinations.min(3) } else { args.combinations };
                 let together = |n| Work { role, infos: three(n), fault: false, character: None };
@@ -157,6 +158,10 @@ pub fn mutants(args: &MutantsArgs) -> Result<Exit, Stop> {
 /// What a registry says of its switches.
 pub(crate) fn infos<S: Registry>() -> Vec<Info> {
     S::ALL.iter().map(|(info, _)| *info).collect()
+}
+
+fn off_page(name: &str) -> bool {
+    switches::OFF_PAGE.contains(&name)
 }
 
 /// The switches of `aw-provider` that are about requirements of a side.
@@ -307,7 +312,9 @@ impl Mutant {
     }
 
     fn note(&mut self, catalogue: &Catalogue, result: &VectorResult, fault: bool, requirement: &str) {
-        let well = matches!(result.outcome, Outcome::Pass | Outcome::NotApplicable);
+        // Where the fixture is not as agreed a vector cannot go on, and blames nobody.
+        let unmet = result.outcome == Outcome::Error && self.infos.iter().any(|info| off_page(info.name));
+        let well = unmet || matches!(result.outcome, Outcome::Pass | Outcome::NotApplicable);
         if fault && kills(catalogue, result, requirement) {
             self.killers.push(result.vector.clone());
         } else if !well {

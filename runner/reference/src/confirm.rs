@@ -12,7 +12,7 @@ use crate::envelope::{Code, Refusal, refuse};
 use crate::error::Result;
 use crate::execute::Execution;
 use crate::faults;
-use crate::limits::{RESUME_TTL_MS, RETENTION_MS};
+use crate::limits::{RETENTION_MS, resume_ttl_ms};
 use crate::lock;
 use crate::provider::{Call, Provider};
 use crate::record::{self, Outcome, Record, State};
@@ -168,7 +168,8 @@ impl Call<'_> {
         if asked || self.is_trusted(x) || (self.broken(Fault::EmptyTokenConfirms) && x.resume_token == Some("")) {
             return false;
         }
-        (if self.broken(Fault::OnlyDestructiveAsks) { x.tool.destructive } else { x.tool.always_asks })
+        (x.tool.writes && self.leeway(Leeway::EveryWriteAsks))
+            || (if self.broken(Fault::OnlyDestructiveAsks) { x.tool.destructive } else { x.tool.always_asks })
             || (self.provider.setup.application.needs_user(x.work(args)) && !self.broken(Fault::EscalationIgnored))
     }
 
@@ -225,6 +226,9 @@ impl Call<'_> {
                 Some(Consent::Withheld(cancelled()))
             }
             ("pending", Some(_)) if self.broken(Fault::EarlyResumeRuns) => Some(Consent::Given(Some(ticket))),
+            ("pending", _) if self.leeway(Leeway::EarlyResumeUnavailable) => {
+                Some(Consent::Withheld(Refusal::new(Code::Unavailable, "The user has not decided yet.")))
+            }
             ("pending", _) if self.leeway(Leeway::EarlyResumeConflict) => {
                 Some(Consent::Withheld(Refusal::new(Code::Conflict, "The user has not decided yet.")))
             }
@@ -376,7 +380,7 @@ impl Call<'_> {
                 false => random_name("rt_")?,
             },
             state: "pending".to_owned(),
-            expires_ms: self.now_ms().saturating_add(RESUME_TTL_MS),
+            expires_ms: self.now_ms().saturating_add(resume_ttl_ms(&self.provider.setup.switches)),
         };
         if self.broken(Fault::EffectBeforeApproval) && *need == Need::Confirmation {
             self.provider.perform(db, x.tool, x.work(args))?;
@@ -388,7 +392,8 @@ impl Call<'_> {
             texts = first.unwrap_or(texts);
         }
         let sql = "INSERT INTO confirmations (uid, identity, request_id, tool, args_sha256, need, scopes, texts,
-                   is_write, token, state, expires_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+                   is_write, token, state, expires_ms, args, deadline_ms)
+                   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
         db.prepare_cached(sql)?.execute(params![
             x.uid,
             question.identity,
@@ -402,6 +407,8 @@ impl Call<'_> {
             question.token,
             question.state,
             question.expires_ms,
+            x.args_text,
+            x.deadline_ms,
         ])?;
         Ok(Question { id: db.last_insert_rowid(), ..question })
     }
@@ -516,6 +523,9 @@ impl Provider {
                 for scope in scopes {
                     authorize::grant(db, &asked.identity, &scope, None)?;
                 }
+                if decision == Decision::Approve && switches.leeway(Leeway::ApprovalExecutes) {
+                    self.execute_approved(db, question, &asked, now_ms)?;
+                }
                 return Ok(true);
             }
             // A "no" is remembered as long as a result would be: asking again does not turn it into a "yes".
@@ -530,6 +540,31 @@ impl Provider {
             }
             Ok(true)
         })
+    }
+
+    /// For a leeway: the call that was approved is executed at once, if its deadline has not passed and its caller still
+    /// holds the scopes. Its token stays good, for the result.
+    fn execute_approved(&self, db: &Connection, question: i64, asked: &Question, now_ms: i64) -> Result<()> {
+        let sql = "SELECT uid, args, deadline_ms FROM confirmations WHERE id = ? AND is_write";
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+        let found: Option<(i64, String, i64)> = db.query_row(sql, [question], read).optional()?;
+        let Some((uid, args_text, deadline_ms)) = found.filter(|_| asked.need == Need::Confirmation.name()) else {
+            return Ok(());
+        };
+        let catalogue = self.catalogue();
+        let Some(tool) = catalogue.find(&asked.tool).filter(|_| now_ms < deadline_ms) else { return Ok(()) };
+        for scope in &tool.scopes {
+            if !authorize::is_granted(db, &asked.identity, scope, now_ms)? {
+                return Ok(());
+            }
+        }
+        if record::find(db, uid, &asked.request_id)?.is_some() {
+            return Ok(());
+        }
+        let args: Json = serde_json::from_str(&args_text)?;
+        let value = self.perform(db, tool, Work { tool: &tool.name, request_id: &asked.request_id, args: &args })?;
+        record::insert(db, &reserved(uid, now_ms, asked))?;
+        record::settle(db, uid, &asked.request_id, State::Ended, &Outcome::Value(value))
     }
 
     /// What the confirmation shows; nothing if there is no such question.
@@ -549,7 +584,13 @@ fn record_denial(db: &Connection, uid: i64, now_ms: i64, asked: &Question) -> Re
     if record::find(db, uid, &asked.request_id)?.is_some() {
         return Ok(());
     }
-    let record = Record {
+    record::insert(db, &reserved(uid, now_ms, asked))?;
+    record::settle(db, uid, &asked.request_id, State::Ended, &Outcome::Error(cancelled()))
+}
+
+/// The record of a call that the user has decided about.
+fn reserved(uid: i64, now_ms: i64, asked: &Question) -> Record {
+    Record {
         uid,
         request_id: asked.request_id.clone(),
         tool: asked.tool.clone(),
@@ -560,9 +601,7 @@ fn record_denial(db: &Connection, uid: i64, now_ms: i64, asked: &Question) -> Re
         operation_id: None,
         args: None,
         held: false,
-    };
-    record::insert(db, &record)?;
-    record::settle(db, uid, &record.request_id, State::Ended, &Outcome::Error(cancelled()))
+    }
 }
 
 /// How a fault remembers whom it asks no more.

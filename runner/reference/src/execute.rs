@@ -365,7 +365,22 @@ impl Call<'_> {
         let skipped = self.broken(Fault::DeadlineIgnored)
             || self.broken(Fault::DeadlineAfterEffect)
             || (self.broken(Fault::DeadlineNotOnResume) && x.resume_token.is_some());
-        if skipped { Ok(()) } else { self.check_deadline(x) }
+        let checked = if skipped { Ok(()) } else { self.check_deadline(x) };
+        if checked.is_err() && x.resume_token.is_none() && self.leeway(Leeway::LateRefusalsKept) {
+            self.keep_late_refusal(x)?;
+        }
+        checked
+    }
+
+    fn keep_late_refusal(&self, x: &Execution<'_>) -> Result<()> {
+        let outcome = Outcome::Error(Refusal::new(Code::DeadlineExceeded, "The deadline had passed."));
+        self.transaction(|db| {
+            if self.is_new(db, x)? {
+                record::insert(db, &x.record(self.now_ms(), None))?;
+                record::settle(db, x.uid, x.request_id, State::Ended, &outcome)?;
+            }
+            Ok(())
+        })
     }
 
     fn check_deadline(&self, x: &Execution<'_>) -> Result<()> {
@@ -559,6 +574,7 @@ impl Call<'_> {
         let may = x.tool.may_run_in_background || self.broken(Fault::SyncToolAccepted);
         let unasked =
             self.broken(Fault::JobAcceptedWithoutAsync) || (held && self.broken(Fault::HeldJobAcceptedUnasked));
+        let may = may && !self.leeway(Leeway::JobsRunAtOnce);
         may && (self.can(x.session, Capability::AsyncOperations) || (x.tool.may_run_in_background && unasked))
     }
 

@@ -186,6 +186,9 @@ impl Application for Fixture {
     }
 
     fn may_be_asked_for(&self, scope: &str) -> bool {
+        if self.switches.leeway(Leeway::SecretDenied) {
+            return false;
+        }
         scope == "fixture.secret" || !self.switches.leeway(Leeway::PermissionDenied)
     }
 

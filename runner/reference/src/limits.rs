@@ -19,6 +19,12 @@ const USUAL: Negotiated =
 
 /// The limits of a provider with these switches.
 pub fn of(switches: &Switches) -> Negotiated {
+    if switches.leeway(Leeway::OneCallAtATime) {
+        return Negotiated { max_concurrent_requests: 1, ..USUAL };
+    }
+    if switches.leeway(Leeway::HugeInlineLimit) {
+        return Negotiated { max_inline_result_bytes: 20_000_000, ..USUAL };
+    }
     if switches.leeway(Leeway::OtherLimits) {
         return Negotiated { max_request_bytes: 100_000, max_inline_result_bytes: 300_001, max_concurrent_requests: 1 };
     }
@@ -40,7 +46,12 @@ pub const TOMBSTONE_MS: i64 = 30 * 86_400_000;
 pub const SESSION_TTL_MS: i64 = 3_600_000;
 
 /// Validity of a resume token (§4.3): time for a person to read and decide.
-pub const RESUME_TTL_MS: i64 = 600_000;
+const RESUME_TTL_MS: i64 = 600_000;
+
+/// Validity of a resume token of a provider with these switches.
+pub fn resume_ttl_ms(switches: &Switches) -> i64 {
+    if switches.leeway(Leeway::LongResumeTokens) { 7 * 86_400_000 } else { RESUME_TTL_MS }
+}
 
 /// Sessions of one UID that are kept in memory. A consumer needs one; this bounds what a caller can make the provider
 /// hold (§2.2), at the cost of nobody else.

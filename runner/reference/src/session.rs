@@ -253,6 +253,11 @@ impl Call<'_> {
             && lock(&self.provider.sessions).of(self.caller.uid).any(|(_, other)| busy(other))
     }
 
+    /// Whether a call of any caller is under way. Only a leeway asks.
+    fn is_any_under_way(&self) -> bool {
+        lock(&self.provider.sessions).by_token.values().any(|session| session.running.load(Ordering::SeqCst) > 0)
+    }
+
     fn open_session(&self, version: i32, capabilities: Capabilities) -> Result<(String, Arc<Session>)> {
         let now_ms = self.now_ms();
         let mut sessions = lock(&self.provider.sessions);
@@ -313,6 +318,9 @@ impl Call<'_> {
         let version_fits = session.version == envelope::VERSION || self.broken(Fault::SessionVersionUnchecked);
         if !(of_caller && in_time && version_fits) {
             return Err(again().into());
+        }
+        if self.leeway(Leeway::OneCallAtATime) && self.is_any_under_way() {
+            return refuse(Code::RateLimited, "Another call is under way.");
         }
         let places = if self.leeway(Leeway::CallsTakeTurns) { 1 } else { self.limits().max_concurrent_requests };
         if self.is_busy_elsewhere(&session) {

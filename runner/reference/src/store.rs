@@ -53,7 +53,9 @@ CREATE TABLE IF NOT EXISTS confirmations (
     is_write INTEGER NOT NULL,
     token TEXT NOT NULL UNIQUE,
     state TEXT NOT NULL,
-    expires_ms INTEGER NOT NULL
+    expires_ms INTEGER NOT NULL,
+    args TEXT NOT NULL,
+    deadline_ms INTEGER NOT NULL
 );
 CREATE INDEX IF NOT EXISTS confirmations_of ON confirmations (uid, request_id);
 

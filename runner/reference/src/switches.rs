@@ -1179,8 +1179,31 @@ registry! {
             "The calls of a session are worked on one after another, whatever max_concurrent_requests says.";
         ShortSessions "short_sessions" "CETP2-2.2-10"
             "Sessions end after thirty seconds.";
+        // Found with another provider, written in Go from the text.
+        EarlyResumeUnavailable "early_resume_unavailable" "CETP2-4.3-09"
+            "Coming back with the token before the user has decided is UNAVAILABLE.";
+        ApprovalExecutes "approval_executes" "CETP2-4.3-09"
+            "A call is executed when the user approves it, and coming back fetches the result.";
+        LongResumeTokens "long_resume_tokens" "CETP2-4.3-07"
+            "A resume token is valid for a week, longer than records are kept.";
+        LateRefusalsKept "late_refusals_kept" "CETP2-6-04"
+            "DEADLINE_EXCEEDED is recorded, and repeated whatever the deadline is then.";
+        SecretDenied "secret_denied" "CETP2-3.4-08"
+            "Any missing scope is PERMISSION_DENIED: the user is never asked for one.";
+        OneCallAtATime "one_call_at_a_time" "CETP2-6-12"
+            "The whole provider works on one call at a time, and another is RATE_LIMITED.";
+        HugeInlineLimit "huge_inline_limit" "CETP2-2.2-14"
+            "max_inline_result_bytes is above the largest result of the fixture.";
+        JobsRunAtOnce "jobs_run_at_once" "CETP2-4.4-14"
+            "A sync_or_async tool is synchronous in every session.";
+        EveryWriteAsks "every_write_asks" "CETP2-3.4-06"
+            "The user is asked about every write.";
     }
 }
+
+/// Leeways that the specification allows and the page of the fixture does not: a vector may not be able to go on, and no
+/// vector may hold them for wrong.
+pub const OFF_PAGE: [&str; 2] = ["jobs_run_at_once", "every_write_asks"];
 
 /// A set of the provider's switches; empty for a conforming provider.
 pub type Switches = crate::registry::Switches<Fault, Leeway>;

@@ -7,7 +7,7 @@ use crate::confirm::Decision;
 use crate::distort;
 use crate::error::{Error, Result};
 use crate::fixture::{Change, Fixture};
-use crate::limits::{RESUME_TTL_MS, RETENTION_MS};
+use crate::limits::{RETENTION_MS, resume_ttl_ms};
 use crate::lock;
 use crate::operations::{Moved, Step};
 use crate::provider::{CrashPoint, Exception, Provider, Setup};
@@ -241,7 +241,7 @@ impl ProviderTarget {
             "package": about.package,
             "authority": about.authority,
             "fixture": 1,
-            "resume_ttl_ms": RESUME_TTL_MS,
+            "resume_ttl_ms": resume_ttl_ms(&self.setup.switches),
             "retention_ms": RETENTION_MS,
         }))
     }

@@ -17,6 +17,8 @@ pub enum Answer {
     Question,
     /// An error with one of these codes; nothing happens.
     Refused(&'static [&'static str]),
+    /// The same, or a success where the call was executed when the user approved it.
+    RefusedUnlessDone(&'static [&'static str]),
     /// Some error; nothing happens.
     AnyError,
     /// A success, or an error with one of these codes.
@@ -66,6 +68,7 @@ impl Answer {
     pub fn name(self) -> String {
         match self {
             Answer::Refused(codes) => format!("refused ({})", codes.join(", ")),
+            Answer::RefusedUnlessDone(codes) => format!("refused if not executed already ({})", codes.join(", ")),
             Answer::SuccessOr(codes) => format!("success or {}", codes.join(", ")),
             Answer::Stored([]) => "stored result".into(),
             Answer::Stored(codes) => format!("stored result or {}", codes.join(", ")),

@@ -26,6 +26,9 @@ pub struct Script {
     count: usize,
     /// The versions that sessions offer, where it is not 2 alone.
     versions: Option<&'static [i32]>,
+    /// The name of the reply in which the process should have died, where the call may have been executed before it, when the
+    /// user approved it: then there is nothing to follow.
+    cut: Option<String>,
 }
 
 /// The level of a requirement of CETP v2.
@@ -68,11 +71,23 @@ impl Script {
         let taken = step(&self.state, action)?;
         self.count += 1;
         self.about = Some(taken.about);
+        let cut = self.cut.clone();
         let steps = self.render(action, &taken);
-        self.steps.extend(steps);
+        self.extend(steps, cut.as_deref());
         self.follow_work(action, &taken);
         self.state = taken.next.clone();
         Some(taken)
+    }
+
+    fn extend(&mut self, steps: Vec<Json>, cut: Option<&str>) {
+        for mut step in steps {
+            if let Some(cut) = cut {
+                let died = json!({ "that": format!("${{{cut}.exception}}"), "is": { "$any": true } });
+                let also = step.get("when").cloned();
+                step["when"] = also.map_or(died.clone(), |also| json!({ "all_of": [died, also] }));
+            }
+            self.steps.push(step);
+        }
     }
 
     /// Which operations work on by themselves after an action; what is asked meanwhile may be answered so or so.
@@ -107,7 +122,8 @@ impl Script {
         about: &'static str,
     ) {
         self.forget_sessions();
-        self.steps.extend(steps);
+        let cut = self.cut.clone();
+        self.extend(steps, cut.as_deref());
         self.capabilities.extend(capabilities);
         self.flags.extend(flags);
         self.about = Some(about);
@@ -125,9 +141,15 @@ impl Script {
         if !self.at_work.is_empty() {
             self.flags.insert("race");
         }
-        let ledger = self.ledger(main);
-        self.steps.extend(ledger);
-        assembled(id, title, main, &self.steps, &self.capabilities, &self.flags)
+        let (ledger, cut) = (self.ledger(main), self.cut.clone());
+        self.extend(ledger, cut.as_deref());
+        let mut vector = assembled(id, title, main, &self.steps, &self.capabilities, &self.flags);
+        if cut.is_some() {
+            vector["may_not_arise"] = json!(
+                "a provider may execute a call when the user approves it, before the process can die in the call that comes back"
+            );
+        }
+        vector
     }
 
     fn render(&mut self, action: Action, taken: &Step) -> Vec<Json> {
@@ -167,10 +189,14 @@ impl Script {
                 let one = json!({ "$at": { "from": { "$where": { "from": format!("${{{all}}}"),
                     "is": { "status": { "$one_of": ["success", "accepted"] } } } }, "index": 0 } });
                 let name = if content.tool.is_job() { job(request) } else { done(request) };
+                let rule = if content.tool.is_job() { "duplicates_held" } else { "duplicates_unasked" };
+                let mut expect = vec![json!({ "requirement": about, "that": format!("${{{all}}}"), "is": each })];
+                if !content.tool.asks() {
+                    expect.insert(0, json!({ "use": rule, "with": { "replies": format!("${{{all}}}") } }));
+                }
                 vec![
                     json!({ "let": { "copies": { "$min": [format!("${{{}.data.limits.max_concurrent_requests}}", session(slot)), 2] } } }),
-                    json!({ "parallel": [[call]], "copies": "${copies}", "schedule": schedule,
-                            "expect": [{ "requirement": about, "that": format!("${{{all}}}"), "is": each }] }),
+                    json!({ "parallel": [[call]], "copies": "${copies}", "schedule": schedule, "expect": expect }),
                     json!({ "let": { name: one } }),
                 ]
             }
@@ -209,16 +235,12 @@ impl Script {
                 vec![json!({ "control": "restart", "with": { "mode": if kill { "kill" } else { "stop" } } })]
             }
             Action::Wait(Lapse::Tokens) => {
-                vec![
-                    json!({ "control": "clock", "with": { "advance_ms": { "$add": ["${target.resume_ttl_ms}", 60_000] } } }),
-                ]
+                let over = json!({ "$add": ["${target.resume_ttl_ms}", 60_000] });
+                // Where no question is open it is the window that counts, and that does not end.
+                let open = self.state.has_open_question();
+                vec![advanced(if open { over } else { json!({ "$max": [0, { "$min": [over, window_left()] }] }) })]
             }
-            Action::Wait(Lapse::Window) => {
-                let end = json!({ "$add": ["${reset.now_ms}", 86_399_000] });
-                vec![
-                    json!({ "control": "clock", "with": { "advance_ms": { "$max": [0, { "$sub": [end, "${now}"] }] } } }),
-                ]
-            }
+            Action::Wait(Lapse::Window) => vec![advanced(json!({ "$max": [0, window_left()] }))],
             Action::Scope { caller, grant } => {
                 let what = if grant { "grant" } else { "revoke" };
                 vec![json!({ "control": "scopes", "with": { "caller": CALLERS[caller], what: ["fixture.write"] } })]
@@ -235,19 +257,34 @@ impl Script {
         let tokens = if resumed { [Token::Own, Token::Of(0)] } else { [Token::None; 2] };
         let mut first = self.execution(slot(0), 0, content, tokens[0]);
         let mut second = self.execution(slot(1), 2, content, tokens[1]);
-        let as_if = |answer: Answer| expectations(&Step { answer, ..taken.clone() }, 0, "");
+        (first["save"], second["save"]) = (json!(done(0)), json!(done(2)));
+        // Who serves one call at a time may say so to the other (§6), which then comes again.
+        let busy = ["RATE_LIMITED", "UNAVAILABLE"];
+        let served = json!({ "that": "${reply.error_code}", "is": { "$optional": { "$not": { "$one_of": busy } } } });
+        let about = taken.about;
         if resumed {
             // By the other's attempt the token may be spent.
-            first["expect"] = as_if(Answer::SuccessOr(TOKEN_CODES));
-            second["expect"] = as_if(Answer::Refused(TOKEN_CODES));
+            first["expect"] = json!([{ "requirement": about, "when": served, "is": { "bundle": { "$one_of": [
+                { "status": { "string": "success" } },
+                { "status": { "string": "error" }, "error_code": { "string": { "$one_of": TOKEN_CODES } } }] } } }]);
+            second["expect"] = json!([
+                { "use": "refused", "when": served, "with": { "requirement": about, "codes": TOKEN_CODES } },
+                { "use": "discloses_nothing", "with": { "requirement": about } }]);
         } else {
-            (first["save"], second["save"]) = (json!(done(0)), json!(done(2)));
             for call in [&mut first, &mut second] {
-                call["expect"] = json!(["not_busy",
-                    { "requirement": taken.about, "that": "${reply.status}", "is": "success" }]);
+                call["expect"] = json!(["unasked",
+                    { "requirement": about, "when": served, "that": "${reply.status}", "is": "success" }]);
             }
         }
-        vec![json!({ "parallel": [[first], [second]], "schedule": schedule })]
+        let again = |call: &Json, request: usize| {
+            let code = format!("${{{}.error_code}}", done(request));
+            json!({ "repeat": [call], "until": { "that": code, "is": { "$optional": { "$not": { "$one_of": busy } } } },
+                    "when": { "that": code, "is": { "$one_of": busy } } })
+        };
+        let retries = [again(&first, 0), again(&second, 2)];
+        let mut steps = vec![json!({ "parallel": [[first], [second]], "schedule": schedule })];
+        steps.extend(retries);
+        steps
     }
 
     fn execution(&self, slot: usize, request: usize, content: Content, token: Token) -> Json {
@@ -278,14 +315,20 @@ impl Script {
             Answer::Death => {
                 self.flags.insert("restart");
                 call["may_die"] = json!(true);
-                None
+                call.get("resume").is_some().then(|| format!("cut{}", self.count))
             }
             _ => None,
         };
-        if let Some(name) = name {
+        if let Some(name) = &name {
             call["save"] = json!(name);
         }
-        let expect = expectations(taken, request, &done(request));
+        let mut expect = expectations(taken, request, &done(request));
+        if taken.answer == Answer::Death && name.is_some() {
+            let executed = json!({ "that": "${reply.data}", "is": { "kind": { "$any": true } } });
+            expect = json!([{ "precondition": "the process should have died in this call, if the approval had not executed it already",
+                "any_of": [{ "is": { "exception": { "class": "android.os.DeadObjectException" } } }, executed] }]);
+            self.cut = name;
+        }
         if expect.as_array().is_some_and(|list| !list.is_empty()) {
             call["expect"] = expect;
         }
@@ -454,6 +497,9 @@ fn expectations(taken: &Step, request: usize, stored: &str) -> Json {
             out.push(json!({ "use": "discloses_nothing", "with": { "requirement": about } }));
             json!(out)
         }
+        Answer::RefusedUnlessDone(codes) => json!(["not_busy", { "requirement": about, "any_of": [
+            { "that": "${reply.error_code}", "is": { "$one_of": codes } },
+            { "that": "${reply.data}", "is": { "kind": { "$any": true } } }] }]),
         Answer::AnyError => json!(["not_busy", { "use": "an_error", "with": { "requirement": about } }]),
         Answer::SuccessOr(codes) => json!(["not_busy", { "requirement": about, "is": { "bundle": { "$one_of": [
             { "status": { "string": "success" } },
@@ -495,6 +541,15 @@ fn expectations(taken: &Step, request: usize, stored: &str) -> Json {
         | Answer::Until(_)
         | Answer::UntilSame => json!([]),
     }
+}
+
+fn advanced(ms: Json) -> Json {
+    json!({ "control": "clock", "with": { "advance_ms": ms } })
+}
+
+/// The time until a second before the window of what came first ends.
+fn window_left() -> Json {
+    json!({ "$sub": [{ "$add": ["${reset.now_ms}", 86_399_000] }, "${now}"] })
 }
 
 fn moved(request: usize, to: &str) -> Json {

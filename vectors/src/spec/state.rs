@@ -123,6 +123,8 @@ impl Phase {
     /// How many effects it has had.
     pub fn effects(&self) -> Effects {
         match self {
+            // A provider may execute a call when the user approves it, before the call comes back (§4.3).
+            Phase::Question { decided: Some(Decision::Approve), .. } => Effects::AtMostOne,
             Phase::Question { .. } | Phase::Denied | Phase::Closed { maybe: false } => Effects::Exactly(0),
             Phase::Done | Phase::Unheard | Phase::Ended { end: End::Succeeded, .. } => Effects::Exactly(1),
             Phase::Held { committed: true, .. } => Effects::Exactly(1),
@@ -197,6 +199,11 @@ impl State {
     /// Where an execution stands.
     pub fn phase(&self, request: usize) -> Option<Phase> {
         self.records[request].map(|record| record.phase)
+    }
+
+    /// Whether the token of a question may still be valid.
+    pub fn has_open_question(&self) -> bool {
+        self.records.iter().flatten().any(|record| matches!(record.phase, Phase::Question { over: false, .. }))
     }
 
     /// A caller uses its sessions no more.

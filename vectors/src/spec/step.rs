@@ -146,15 +146,20 @@ fn wait(state: &mut State, lapse: Lapse) -> Option<Change> {
     if state.lapsed[place] || state.lapsed[1] {
         return None;
     }
+    let asks = |record: &&Record| matches!(record.phase, Phase::Question { .. } | Phase::Closed { .. });
+    if lapse == Lapse::Tokens && state.has_open_question() && !state.records.iter().flatten().all(|one| asks(&one)) {
+        // A token may live for longer than records are kept, of which nothing is said then (§6).
+        return None;
+    }
     state.lapsed[place] = true;
     // Sessions may have ended too.
     state.sessions = [None; 2];
     for record in state.records.iter_mut().flatten() {
         match &mut record.phase {
-            Phase::Question { over, .. } => match lapse {
+            Phase::Question { over, decided, .. } => match lapse {
                 Lapse::Tokens => *over = true,
                 // How long a token is valid is free.
-                Lapse::Window => record.phase = Phase::Closed { maybe: false },
+                Lapse::Window => record.phase = Phase::Closed { maybe: *decided == Some(Decision::Approve) },
             },
             // The deadline of its execution has passed: it goes on, or fails as its effect may not begin any more (§4.1).
             Phase::Held { committed: false, old, .. } => *old = true,
@@ -359,7 +364,7 @@ fn foreign_token(state: &mut State, request: usize, other: usize) -> Option<&'st
     let about = if REQUESTS[other].0 == REQUESTS[request].0 { "CETP2-4.3-06" } else { "CETP2-4.3-03" };
     match owner.phase {
         Phase::Question { decided: Some(Decision::Approve), over: false, old: false } => {
-            close(state, other, owner.content, false);
+            close(state, other, owner.content, true);
             Some(about)
         }
         Phase::Done if owner.content.tool.asks() => Some("CETP2-4.3-08"),
@@ -390,41 +395,42 @@ fn resume(
     // After a denial USER_CANCELLED is right whatever token comes; after an approval the user's word may suffice, and a
     // token that is no good be left aside.
     let open = decided.is_none();
-    let shut = |state: &mut State, maybe: bool| close(state, request, record.content, maybe);
+    // What is approved may be executed before the call comes back.
+    let shut = |state: &mut State| close(state, request, record.content, approved);
     let executes = same && token == Token::Own && approved && !(over || old || late);
     if armed && !executes {
         return None;
     }
     match (same, token) {
         (true, Token::None) if decided.is_none() && !late && !over && !old => {
-            shut(state, false);
+            shut(state);
             Some((Answer::AnyError, "CETP2-4.3-09", "asked again".into()))
         }
         (true, Token::Own) if late => {
             if !approved || over || old {
                 return None;
             }
-            shut(state, false);
-            Some((Answer::Refused(LATE), "CETP2-4.1-10", "resumed, late".into()))
+            shut(state);
+            Some((Answer::RefusedUnlessDone(LATE), "CETP2-4.1-10", "resumed, late".into()))
         }
         (true, Token::Own) if old => {
             if !approved || over {
                 return None;
             }
             // Whether a token outlives the process is left open.
-            shut(state, true);
+            shut(state);
             Some((Answer::SuccessOr(TOKEN_CODES), "CETP2-4.4-10", "resumed after a restart".into()))
         }
         (true, Token::Own) if over => {
             if !approved {
                 return None;
             }
-            shut(state, false);
-            Some((Answer::Refused(TOKEN_CODES), "CETP2-4.3-07", "resumed too late".into()))
+            shut(state);
+            Some((Answer::RefusedUnlessDone(TOKEN_CODES), "CETP2-4.3-07", "resumed too late".into()))
         }
         (true, Token::Own) => match decided {
             None => {
-                shut(state, false);
+                shut(state);
                 let codes = &["USER_ACTION_REQUIRED", "CONFLICT", "UNAVAILABLE"];
                 Some((Answer::Refused(codes), "CETP2-4.3-09", "resumed early".into()))
             }
@@ -434,22 +440,22 @@ fn resume(
                 Some((Answer::Refused(&["USER_CANCELLED"]), "CETP2-4.3-13", "resumed".into()))
             }
             Some(Decision::Dismiss) => {
-                shut(state, false);
+                shut(state);
                 Some((Answer::Refused(&["USER_CANCELLED", "USER_ACTION_REQUIRED"]), "CETP2-4.3-13", "resumed".into()))
             }
         },
         (true, Token::Invented) if open && !late && !over && !old => {
-            shut(state, false);
+            shut(state);
             Some((Answer::Refused(TOKEN_CODES), "CETP2-4.3-17", "invented token".into()))
         }
         (true, Token::Of(other)) if open && !late && !over && !old => {
             let about = foreign_token(state, request, other)?;
-            shut(state, false);
+            shut(state);
             Some((Answer::Refused(TOKEN_CODES), about, "token of another execution".into()))
         }
         (false, Token::Own) if approved && !late && !over && !old && content.tool.asks() => {
             let args = record.content.tool == content.tool;
-            shut(state, false);
+            shut(state);
             let (about, word) = if args { ("CETP2-4.3-05", "other args") } else { ("CETP2-4.3-04", "other tool") };
             Some((Answer::Refused(TOKEN_CODES), about, format!("resumed with {word}")))
         }
