@@ -147,7 +147,9 @@ impl LastReply {
     /// does not negotiate anew.
     fn is_definite_refusal(&self) -> bool {
         let lost = self.error_code.as_deref() == Some("NEGOTIATION_REQUIRED");
-        self.method == "get_operation" && self.status.as_deref() == Some("error") && (self.retryable == Some(false) || lost)
+        self.method == "get_operation"
+            && self.status.as_deref() == Some("error")
+            && (self.retryable == Some(false) || lost)
     }
 }
 
@@ -308,9 +310,12 @@ impl Run<'_> {
     /// The last reply of a provider in the round after which a pause comes.
     fn last_reply(&self, pause: &str) -> Option<LastReply> {
         let within = format!("{pause}.");
-        let entry = self.entries.iter().rev().take_while(|entry| entry.at.starts_with(&within)).find(|entry| {
-            entry.verb == "provider.call"
-        })?;
+        let entry = self
+            .entries
+            .iter()
+            .rev()
+            .take_while(|entry| entry.at.starts_with(&within))
+            .find(|entry| entry.verb == "provider.call")?;
         let Answer::Result(result) = &entry.answer else { return None };
         let text = |name: &str| Some(result["bundle"][name]["string"].as_str()?.to_owned());
         Some(LastReply {
@@ -585,5 +590,28 @@ fn checked(verb: &str, result: Result<Json, RpcError>) -> Answer {
         Err(RpcError { code, message }) => {
             Answer::Refused { code, message: Fault::new(FaultKind::Garbage, message).message }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_poll_that_is_refused_for_good_is_definite() {
+        let said = |method: &str, code: &str, retryable| LastReply {
+            method: method.into(),
+            status: Some("error".into()),
+            error_code: Some(code.into()),
+            retryable: Some(retryable),
+        };
+        let gone = said("get_operation", "INVALID_REQUEST", false);
+        assert!(gone.is_definite_refusal());
+        assert_eq!(gone.to_string(), "; the last answer to get_operation was status=error, error_code=INVALID_REQUEST");
+        assert!(said("get_operation", "NEGOTIATION_REQUIRED", true).is_definite_refusal());
+        assert!(!said("get_operation", "UNAVAILABLE", true).is_definite_refusal());
+        assert!(!said("execute_tool", "INVALID_REQUEST", false).is_definite_refusal());
+        let running = LastReply { status: Some("success".into()), ..said("get_operation", "", false) };
+        assert!(!running.is_definite_refusal());
     }
 }

@@ -145,7 +145,9 @@ impl Script {
         self.extend(ledger, cut.as_deref());
         let mut vector = assembled(id, title, main, &self.steps, &self.capabilities, &self.flags);
         if cut.is_some() {
-            vector["may_not_arise"] = json!("a provider may execute a call when the user approves it, before the process can die in the call that comes back");
+            vector["may_not_arise"] = json!(
+                "a provider may execute a call when the user approves it, before the process can die in the call that comes back"
+            );
         }
         vector
     }
