@@ -592,3 +592,26 @@ fn checked(verb: &str, result: Result<Json, RpcError>) -> Answer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_poll_that_is_refused_for_good_is_definite() {
+        let said = |method: &str, code: &str, retryable| LastReply {
+            method: method.into(),
+            status: Some("error".into()),
+            error_code: Some(code.into()),
+            retryable: Some(retryable),
+        };
+        let gone = said("get_operation", "INVALID_REQUEST", false);
+        assert!(gone.is_definite_refusal());
+        assert_eq!(gone.to_string(), "; the last answer to get_operation was status=error, error_code=INVALID_REQUEST");
+        assert!(said("get_operation", "NEGOTIATION_REQUIRED", true).is_definite_refusal());
+        assert!(!said("get_operation", "UNAVAILABLE", true).is_definite_refusal());
+        assert!(!said("execute_tool", "INVALID_REQUEST", false).is_definite_refusal());
+        let running = LastReply { status: Some("success".into()), ..said("get_operation", "", false) };
+        assert!(!running.is_definite_refusal());
+    }
+}

@@ -772,6 +772,9 @@ mod tests {
             let value = if pattern.get("$bag").is_some() { json!([1]) } else { json!("1") };
             assert!(matches!(check(pattern.clone(), Some(value)), Match::Unknown(_)), "{pattern}");
         }
+        // Deeper than is read here: no sentence limits it.
+        let deep = format!("{}{}", "[".repeat(20_000), "]".repeat(20_000));
+        assert!(matches!(check(json!({"$json": {"a": 1}}), Some(json!(deep))), Match::Unknown(_)));
         for pattern in [json!({"$nonsense": 1}), json!({"$not": {"$lacks": [""]}}), json!({"$add": ["x"]})] {
             assert!(matches!(check(pattern.clone(), Some(json!(1))), Match::Wrong(_)), "{pattern}");
         }
