@@ -62,7 +62,10 @@ pub struct Vector {
 
 /// The flags that a vector may have, each with its meaning.
 pub const FLAGS: &[(&str, &str)] = &[
-    ("race", "replies of parallel steps may come in any order: transcripts are compared by outcome"),
+    (
+        "race",
+        "what comes depends on the moment, or on what the target draws by chance: transcripts are compared by outcome",
+    ),
     ("grey-zone", "the specification leaves room here; the expectations accept every reading of it"),
     ("large", "moves more than 200 KiB"),
     ("restart", "restarts the target"),
