@@ -91,7 +91,14 @@ fn a_target_that_cannot_be_driven_leaves_no_old_report() {
 
 #[test]
 fn every_flag_that_the_recipes_name_is_there() {
-    let helps = [&["run"][..], &["report", "verify"], &["report", "render"], &["report", "diff"], &["report", "merge"]];
+    let helps = [
+        &["run"][..],
+        &["audit"],
+        &["report", "verify"],
+        &["report", "render"],
+        &["report", "diff"],
+        &["report", "merge"],
+    ];
     let help: String = helps.iter().map(|words| cetp(&[*words, &["--help"]].concat(), 0)).collect();
     // Flags of other programs that stand in the recipes.
     let others =
