@@ -14,7 +14,9 @@ use serde_json::Value as Json;
 use std::path::Path;
 
 /// Vectors in which the two choose differently, always, and what the choice is.
-const CHOICES: [(&str, &str); 14] = [
+const CHOICES: [(&str, &str); 16] = [
+    ("cetp2/provider/2.1/content-provider-is-exported", CONTROLS),
+    ("cetp2/provider/2.1/declared-versions-are-supported", CONTROLS),
     ("cetp2/provider/2.1/discovery-service-names-its-authority", CONTROLS),
     ("cetp2/provider/2.1/dual-stack-keeps-version-1", CONTROLS),
     (
