@@ -286,21 +286,21 @@ impl Run<'_> {
         let definite = last.as_ref().is_some_and(LastReply::is_definite_refusal);
         waited.refused = if definite { waited.refused + 1 } else { 0 };
         let (rests, refusals, elapsed) = (waited.at_rest, waited.refused, waited.since.elapsed());
-        let said = last.map_or_else(String::new, |last| last.to_string());
+        let said = || last.as_ref().map_or_else(String::new, LastReply::to_string);
         let place = self.enter(message);
         let patience = Duration::from_millis(self.setting.limits.patience_ms);
         let hung = |why| Answer::Broken { kind: Breakdown::Hung, why };
         if rests > MOST_RESTS {
             self.delivered(
                 place,
-                hung(format!("what is waited for did not come, and nothing goes on in the target{said}")),
+                hung(format!("what is waited for did not come, and nothing goes on in the target{}", said())),
             );
         } else if refusals > MOST_REFUSALS {
-            self.delivered(place, hung(format!("what is waited for did not come in {refusals} polls{said}")));
+            self.delivered(place, hung(format!("what is waited for did not come in {refusals} polls{}", said())));
         } else if at_rest {
             self.delivered(place, Answer::Result(json!({})));
         } else if elapsed > patience {
-            let why = format!("what is waited for did not come within {} s{said}", patience.as_secs_f64());
+            let why = format!("what is waited for did not come within {} s{}", patience.as_secs_f64(), said());
             self.delivered(place, hung(why));
         } else {
             self.pauses.push(Pause { place, until });

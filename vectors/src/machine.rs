@@ -948,15 +948,9 @@ fn extras(call: &Call, given: &Map<String, Json>, at: &str, view: &View<'_>) -> 
 }
 
 fn spawn_params(spawn: &Spawn, view: &View<'_>) -> Result<Json, ExprError> {
-    // As it is written: a value becomes its text here, so that the transcript holds the bytes.
-    let stdin = match expr::resolve(&spawn.stdin, view)? {
-        Json::Object(o) if o.len() == 1 && o.contains_key("base64") => Json::Object(o),
-        parts @ Json::Object(_) if parts.as_object().is_some_and(|o| o.len() == 1 && o.contains_key("bytes")) => {
-            aw::bytes_to_json(&aw::json_to_bytes(&parts).map_err(ExprError::Wrong)?)
-        }
-        Json::String(text) => Json::String(text),
-        other => Json::String(expr::json_text(&other)),
-    };
+    // As it is written, so that the transcript holds the bytes.
+    let bytes = aw::json_to_bytes(&expr::resolve(&spawn.stdin, view)?).map_err(ExprError::Wrong)?;
+    let stdin = aw::bytes_to_json(&bytes);
     let mut params = json!({ "stdin": stdin });
     if let Some(limit) = &spawn.limit_ms {
         params["limit_ms"] = expr::resolve(limit, view)?;

@@ -1,6 +1,7 @@
 //! What an audit has to say. The main types are [`Finding`] and [`Desk`], where a rule lays its findings down.
 
 use super::tool::{Provider, Tool};
+use cetp_reports::text::clip;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -160,9 +161,5 @@ impl<'d> Desk<'d> {
 
 /// The beginning of a text of a provider, in quotes.
 pub fn quoted(text: &str) -> String {
-    let mut cut: String = text.chars().take(MOST_CHARS).collect();
-    if cut.len() < text.len() {
-        cut.push('…');
-    }
-    format!("\u{201c}{cut}\u{201d}")
+    format!("\u{201c}{}\u{201d}", clip(text, MOST_CHARS))
 }

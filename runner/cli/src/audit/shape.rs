@@ -4,6 +4,7 @@
 //! so that a rule asks the value and not the place. Alternatives (`anyOf`, `oneOf`) are values of their own, each with what
 //! holds for all of them.
 
+use super::words::tokens;
 use cetp_vectors::json::pointer_token;
 use cetp_vectors::schema::Document;
 use serde_json::{Map, Value as Json};
@@ -42,6 +43,11 @@ pub struct Values<'s> {
 }
 
 impl<'s> Value<'s> {
+    /// Its name as words with `_` between them.
+    pub fn snake_name(&self) -> String {
+        tokens(&self.name).join("_")
+    }
+
     /// The first value of a keyword.
     pub fn keyword(&self, name: &str) -> Option<&'s Json> {
         self.all.iter().find_map(|schema| schema.get(name))

@@ -3,6 +3,7 @@
 //! A difference is no finding: the specification leaves room, and both may be right. It says where to look.
 
 use super::bench::Bench;
+use cetp_reports::text::clip;
 use cetp_runner::engine::VectorResult;
 use cetp_vectors::judge::Outcome;
 use cetp_vectors::model::Vector;
@@ -47,11 +48,7 @@ impl<'b> Differ<'b> {
         if here.iter().any(|value| there.contains(value)) {
             return;
         }
-        let short = |json: Json| {
-            let text = json.to_string();
-            let cut: String = text.chars().take(80).collect();
-            if cut.len() < text.len() { cut + "…" } else { cut }
-        };
+        let short = |json: Json| clip(&json.to_string(), 80);
         self.differences
             .insert(first.place, format!("{} against {} ({})", short(first.ours), short(first.theirs), vector.id));
     }

@@ -63,13 +63,12 @@ pub fn universal(tool: &Tool, _: &Provider, desk: &mut Desk<'_>) {
     let values = values(pointer, schema);
     let parameters: Vec<&Value<'_>> =
         values.list.iter().filter(|value| value.depth == 1 && !value.name.is_empty() && !value.alternative).collect();
-    let snake = |value: &Value<'_>| tokens(&value.name).join("_");
     let payload = parameters.iter().find(|value| {
         let named = Words("payload params parameters args arguments data body input options json kwargs request");
-        let text = value.is_text() && named.has(&snake(value)) && !value.is_listed();
+        let text = value.is_text() && named.has(&value.snake_name()) && !value.is_listed();
         free_object(value) || untyped(value) || text
     });
-    for chooser in parameters.iter().filter(|value| CHOOSERS.has(&snake(value))) {
+    for chooser in parameters.iter().filter(|value| CHOOSERS.has(&value.snake_name())) {
         let name = quoted(&chooser.name);
         if chooser.is_listed() {
             let listed =

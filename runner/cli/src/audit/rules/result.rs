@@ -77,10 +77,6 @@ const REFERENCES: Words = Words(
      file_uri result_uri",
 );
 
-fn snake(value: &Value<'_>) -> String {
-    tokens(&value.name).join("_")
-}
-
 /// TC-11.
 pub fn long(tool: &Tool, _: &Provider, desk: &mut Desk<'_>) {
     let Some((pointer, schema)) = tool.output() else { return desk.unjudged(no_output(tool)) };
@@ -101,13 +97,13 @@ pub fn long(tool: &Tool, _: &Provider, desk: &mut Desk<'_>) {
             && value.is_text()
             && !value.is_listed()
             && !value.has_any(&["maxLength", "format", "pattern"])
-            && texts.has(&snake(value))
+            && texts.has(&value.snake_name())
     };
     let array = results.iter().find(unbounded);
     let Some(found) = array.or_else(|| results.iter().find(lengthy)) else { return };
     let parameters = tool.input().map(|(pointer, schema)| values(pointer, schema).list).unwrap_or_default();
-    let takes = |names: Words| parameters.iter().any(|value| names.has(&snake(value)));
-    let gives = |names: Words| results.iter().any(|value| names.has(&snake(value)));
+    let takes = |names: Words| parameters.iter().any(|value| names.has(&value.snake_name()));
+    let gives = |names: Words| results.iter().any(|value| names.has(&value.snake_name()));
     let mut missing = Vec::new();
     if !gives(REFERENCES) {
         if !takes(LIMITS) {

@@ -69,6 +69,11 @@ impl<'c> About<'c> {
     }
 }
 
+/// Whether a tool asks somebody to decide.
+fn asks_for_approval(words: &[String]) -> bool {
+    words.first().is_some_and(|word| word == "request") && words.iter().any(|word| word == "approval")
+}
+
 /// TC-13.
 pub fn verifiable(provider: &Provider, desk: &mut Desk<'_>) {
     let common = common(provider);
@@ -82,8 +87,7 @@ pub fn verifiable(provider: &Provider, desk: &mut Desk<'_>) {
             continue;
         }
         // What a draft is comes back with it. Whether somebody decides is an event, not a state to be read.
-        let asks = words.first().is_some_and(|word| word == "request") && words.iter().any(|word| word == "approval");
-        if !tool.writes() || prepares(&words) || asks || tool.form == Form::V1 {
+        if !tool.writes() || prepares(&words) || asks_for_approval(&words) || tool.form == Form::V1 {
             continue;
         }
         let advice = "Offer a read of the same object (a status or get) and name it in the description.";
@@ -119,8 +123,7 @@ pub fn previewed(provider: &Provider, desk: &mut Desk<'_>) {
         }
         let words = tokens(&tool.name);
         // To ask for an approval is the step before.
-        let asks = words.first().is_some_and(|word| word == "request") && words.iter().any(|word| word == "approval");
-        if prepares(&words) || asks || drafts.covers(tool) || refers_to_preview(tool) {
+        if prepares(&words) || asks_for_approval(&words) || drafts.covers(tool) || refers_to_preview(tool) {
             continue;
         }
         let grade = tool.graded.grade.map_or("", Grade::name);
