@@ -165,6 +165,10 @@ registry! {
             "Lengths and numbers of elements and members are not validated.";
         EchoUnchecked "echo_unchecked" "CETP2-4.2-05"
             "A reply may name any request_id.";
+        EchoOfAcceptedUnchecked "echo_of_accepted_unchecked" "CETP2-4.2-05"
+            "A reply that accepts may name any request_id.";
+        EchoOfErrorsUnchecked "echo_of_errors_unchecked" "CETP2-4.2-05"
+            "A reply with an error may name any request_id.";
         VersionEchoUnchecked "version_echo_unchecked" "CETP2-4.2-05"
             "A reply may name any protocol_version.";
         // The user.

@@ -275,7 +275,12 @@ impl Distorted<'_> {
         self.coerce(bundle);
         self.crash(bundle);
         self.errors(method, extras, bundle);
-        if self.on(Fault::EchoUnchecked) && bundle.get(key::STATUS).is_some() {
+        let unchecked = match bundle.string(key::STATUS) {
+            Some("accepted") => self.on(Fault::EchoOfAcceptedUnchecked),
+            Some("error") => self.on(Fault::EchoOfErrorsUnchecked),
+            _ => false,
+        };
+        if unchecked || self.on(Fault::EchoUnchecked) && bundle.get(key::STATUS).is_some() {
             let id = extras.and_then(|extras| extras.get(key::REQUEST_ID)).cloned();
             bundle.0.extend(id.map(|id| (key::REQUEST_ID.to_owned(), id)));
         }
