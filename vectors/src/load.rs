@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 /// Every embedded file: its path in the vectors' folder, and its text.
-pub const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+pub static EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
 /// Everything that can be run, and what it refers to.
 #[derive(Clone, Debug)]
