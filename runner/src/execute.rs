@@ -6,6 +6,7 @@ use crate::adapter::{Fault, FaultKind, Incoming, RpcError, Session, await_messag
 use crate::limits::Limits;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use cetp_vectors::expr::hex;
+use cetp_vectors::json::{Limits as JsonLimits, parse};
 use cetp_vectors::ledger::Role;
 use cetp_vectors::machine::{Action, Answer, Breakdown, End, MEMORY, Machine, Message, Observer, Start};
 use cetp_vectors::model::Vector;
@@ -139,6 +140,8 @@ struct LastReply {
     method: String,
     status: Option<String>,
     error_code: Option<String>,
+    /// What it says of an operation.
+    state: Option<String>,
     retryable: Option<bool>,
 }
 
@@ -159,6 +162,9 @@ impl std::fmt::Display for LastReply {
         write!(f, "; the last answer to {} was status={}", self.method, shortened(status))?;
         if let Some(code) = &self.error_code {
             write!(f, ", error_code={}", shortened(code))?;
+        }
+        if let Some(state) = &self.state {
+            write!(f, ", state={}", shortened(state))?;
         }
         Ok(())
     }
@@ -322,6 +328,10 @@ impl Run<'_> {
             method: entry.params["method"].as_str().unwrap_or_default().to_owned(),
             status: text("status"),
             error_code: text("error_code"),
+            state: text("data").and_then(|data| {
+                let data = parse(data.as_bytes(), JsonLimits::DATA).ok()?;
+                Some(data["state"].as_str()?.to_owned())
+            }),
             retryable: result["bundle"]["retryable"]["bool"].as_bool(),
         })
     }
@@ -525,22 +535,30 @@ impl Reading {
     /// Takes the result of an `fd.read`; whether the reading is at its end.
     fn take(&mut self, result: &Json, params: &Json) -> Result<bool, String> {
         self.reads += 1;
-        let bytes = result["base64"].as_str().and_then(|text| STANDARD.decode(text).ok());
-        let bytes = bytes.ok_or("fd.read brought no padded base64")?;
+        // Decoded to where it is kept: a buffer for each piece would cost more than the digest.
+        let kept = self.content.len();
+        let decoded = result["base64"].as_str().map(|text| STANDARD.decode_vec(text, &mut self.content));
+        let Some(Ok(())) = decoded else {
+            self.content.truncate(kept);
+            return Err("fd.read brought no padded base64".into());
+        };
+        let bytes = &self.content[kept..];
         let most = params["max_bytes"].as_u64().unwrap_or(u64::MAX);
         if bytes.len() as u64 > most {
-            return Err(format!("fd.read brought {} bytes where {most} were asked for", bytes.len()));
+            let brought = bytes.len();
+            self.content.truncate(kept);
+            return Err(format!("fd.read brought {brought} bytes where {most} were asked for"));
         }
         self.eof = result["eof"].as_bool().unwrap_or(false);
         if bytes.is_empty() && !self.eof {
             return Err("fd.read brought nothing and no end of file".into());
         }
         self.bytes += bytes.len() as u64;
-        self.digest.update(&bytes);
-        if self.bytes <= MOST_CONTENT {
-            self.content.extend(bytes);
-        } else {
-            self.content = Vec::new();
+        self.digest.update(bytes);
+        if self.bytes > MOST_CONTENT {
+            let piece = bytes.len();
+            self.content.clear();
+            self.content.shrink_to(2 * piece);
         }
         Ok(self.eof || self.bytes >= self.limit_bytes)
     }
@@ -603,6 +621,7 @@ mod tests {
             method: method.into(),
             status: Some("error".into()),
             error_code: Some(code.into()),
+            state: None,
             retryable: Some(retryable),
         };
         let gone = said("get_operation", "INVALID_REQUEST", false);
@@ -611,7 +630,13 @@ mod tests {
         assert!(said("get_operation", "NEGOTIATION_REQUIRED", true).is_definite_refusal());
         assert!(!said("get_operation", "UNAVAILABLE", true).is_definite_refusal());
         assert!(!said("execute_tool", "INVALID_REQUEST", false).is_definite_refusal());
-        let running = LastReply { status: Some("success".into()), ..said("get_operation", "", false) };
+        let running = LastReply {
+            status: Some("success".into()),
+            error_code: None,
+            state: Some("RUNNING".into()),
+            ..said("get_operation", "", false)
+        };
         assert!(!running.is_definite_refusal());
+        assert_eq!(running.to_string(), "; the last answer to get_operation was status=success, state=RUNNING");
     }
 }
