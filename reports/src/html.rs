@@ -343,21 +343,23 @@ fn facts(view: &View<'_>) -> Markup {
             dl {
                 (fact(t("Target", "被测方"), html! { bdi { (safe(&target.name)) " " (safe(&target.version)) } ", " (words::adapter(&target.adapter)) }))
                 (fact(t("Files under test", "被测文件"), html! {
-                    @for subject in &target.subjects { div { bdi { (safe(&subject.name)) } " " code.digest.tok tabindex="0" { (safe(&subject.sha256)) } } }
+                    @for subject in &target.subjects { div { bdi { (safe(&subject.name)) } " " code.digest.tok tabindex="-1" { (safe(&subject.sha256)) } } }
                 }))
+                (fact(t("Specification", "规范"), html! { (words::full_name(&report.suite.name)) }))
+                (fact(t("Versions spoken", "支持的版本"), list(&target.versions.iter().map(ToString::to_string).collect::<Vec<_>>())))
                 (fact(t("Capabilities claimed", "声明的能力"), list(&target.capabilities)))
                 (fact(t("Controls offered", "提供的控制手段"), list(&target.controls)))
                 (fact(t("Declared by the target, and seen by no one else", "仅由被测方自述，他方无法核实"), list(&target.declared)))
-                (fact(t("Suite", "测试套件"), html! { (report.suite.name) " " (safe(&report.suite.version)) " " code.digest.tok tabindex="0" { (safe(&report.suite.vectors_sha256)) } }))
+                (fact(t("Suite", "测试套件"), html! { (report.suite.name) " " (safe(&report.suite.version)) " " code.digest.tok tabindex="-1" { (safe(&report.suite.vectors_sha256)) } }))
                 (fact(t("Run by", "运行程序"), html! { (safe(&report.runner.name)) " " (safe(&report.runner.version)) ", " (environment.join(", ")) }))
                 (fact(t("Began and ended", "起止时间"), html! { (safe(&report.started_at)) " – " (safe(&report.finished_at)) }))
                 (fact(t("Signed by", "签名者"), html! {
                     @match view.signer {
-                        Some(key) => { code.digest.tok tabindex="0" { (safe(key)) } }
+                        Some(key) => { code.digest.tok tabindex="-1" { (safe(key)) } }
                         None => { (t("nobody", "未签名")) }
                     }
                 }))
-                (fact(t("SHA-256 of report.json", "report.json 的 SHA-256"), html! { code.digest.tok tabindex="0" { (view.sha256) } }))
+                (fact(t("SHA-256 of report.json", "report.json 的 SHA-256"), html! { code.digest.tok tabindex="-1" { (view.sha256) } }))
                 @if !report.redacted.is_empty() {
                     (fact(t("Secrets taken out", "已隐去的机密"), html! {
                         @for (name, n) in &report.redacted { code { (safe(name)) } " " (count(*n as usize, "place", "places", "处")) " " }
@@ -373,7 +375,7 @@ fn made_by(view: &View<'_>) -> Markup {
     html! {
         p {
             (t("Made by", "生成程序：")) " " (safe(&report.runner.name)) " " (safe(&report.runner.version)) " · report.json "
-            code.digest.tok tabindex="0" { (view.sha256) }
+            code.digest.tok tabindex="-1" { (view.sha256) }
         }
     }
 }

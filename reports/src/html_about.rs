@@ -20,7 +20,7 @@ pub(crate) fn about(view: &View<'_>) -> Markup {
                     "Said of a requirement: some vectors about it ended over another requirement (“ended earlier”), or were not run, before they had judged this one. What the others say is counted beside it. It is not green until all have judged it.",
                     "用于要求：部分相关向量在判定本条之前已因其他要求而结束（“提前结束”），或未运行；其余向量的结果列在旁边。全部判定之前不算通过。")) } }
                 div { dt.none { i aria-hidden="true" { "·" } " " (t("not by vectors", "不由向量判定")) } dd { (t(
-                    "A requirement that messages cannot show, such as one on documents or source text; beside it stands what judges it instead. Nothing is said of it here.",
+                    "A requirement that messages cannot show, such as one on documents or source text; beside it stands what judges it instead, if anything does. Nothing is said of it here.",
                     "无法由消息体现的要求，例如关于文档或源代码的要求；旁边注明由何者判定。本页不作判定。")) } }
             }
             h3 { (t("Words", "术语")) }

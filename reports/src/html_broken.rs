@@ -5,13 +5,13 @@ use crate::html_diff::mismatches;
 use crate::html_sequence::tokens;
 use crate::html_vector::{again, anchor};
 use crate::sequence::exchanges;
-use crate::text::safe;
+use crate::text::{safe, telling};
 use crate::view::{Row, View, Weight};
 use crate::words::{self, Words, count, t};
 use cetp_vectors::judge::{Finding, Outcome};
 use cetp_vectors::ledger::Requirement;
 use maud::{Markup, html};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Vectors that are named below a requirement; the rest is behind a fold.
 const MOST_NAMED: usize = 5;
@@ -39,6 +39,7 @@ pub(crate) fn broken(view: &View<'_>) -> Markup {
             @if !failed.is_empty() {
                 h3.fail { (words::sign(Outcome::Fail)) " " (count(failed.len(), "requirement is broken", "requirements are broken", "条要求被违反")) }
                 p.quiet { (filed(view)) }
+                (shared(view))
                 @for (requirement, rows) in &failed { (card(view, requirement, rows, "fail")) }
             }
             @if !flaky.is_empty() {
@@ -49,7 +50,9 @@ pub(crate) fn broken(view: &View<'_>) -> Markup {
                 h3.warn { (words::sign(Outcome::Warn)) " " (count(warned.len(), "warning: what should be so is not", "warnings: what should be so is not", "条警告：未满足“应该”要求")) }
                 @for (requirement, rows) in &warned { (card(view, requirement, rows, "warn")) }
             }
-            (reasons(&errors, Outcome::Error, t("Nobody's verdict: the target, the fixture or the suite broke", "不构成判定：被测方、夹具或测试套件出错")))
+            (reasons(&errors, Outcome::Error, t(
+                "No verdict: they could not be judged to their end. What is broken above is often the cause; else it is the target, the fixture or the suite",
+                "无判定：未能判定到底。原因往往是上面所列的问题，否则是被测方、夹具或测试套件出错")))
             (reasons(&not_run, Outcome::NotRun, t("Not run: something that the vector needs is missing", "未运行：缺少向量所需之物")))
             @if !not_applicable.is_empty() {
                 // Nothing fell short in these: they are told, and not in the way.
@@ -74,6 +77,43 @@ fn filed(view: &View<'_>) -> Words {
     )
 }
 
+/// Where the vectors that failed found their first difference, where more than one found it at the same: one defect often
+/// breaks many requirements.
+fn shared(view: &View<'_>) -> Markup {
+    let mut places: BTreeMap<String, (usize, BTreeSet<&str>)> = BTreeMap::new();
+    for row in view.rows().filter(|row| row.row.outcome == Outcome::Fail) {
+        let findings = row.weighed().into_iter().filter(|(weight, _)| *weight == Weight::Decisive);
+        let first = findings.flat_map(|(_, finding)| telling(finding)).next();
+        let name = first.and_then(|mismatch| mismatch.pointer.rsplit('/').find(|name| is_name(name)));
+        if let Some(name) = name {
+            let (vectors, ids) = places.entry(name.to_owned()).or_default();
+            *vectors += 1;
+            ids.extend(row.row.failed_requirements.iter().map(String::as_str));
+        }
+    }
+    let mut places: Vec<_> = places.into_iter().filter(|(_, (vectors, _))| *vectors > 1).collect();
+    places.sort_by_key(|(_, (vectors, _))| std::cmp::Reverse(*vectors));
+    html! {
+        @if !places.is_empty() {
+            p.quiet {
+                (t("Many requirements may be broken by one defect. The differences lie at: ", "一个缺陷可能违反多条要求。差异所在："))
+                @for (n, (name, (vectors, ids))) in places.iter().take(MOST_NAMED).enumerate() {
+                    @if n > 0 { " · " }
+                    code { bdi { (safe(name)) } } " ("
+                    (count(*vectors, "vector", "vectors", "个向量")) (t(", ", "，"))
+                    (count(ids.len(), "requirement", "requirements", "条要求")) ")"
+                }
+            }
+        }
+    }
+}
+
+/// Whether a part of a pointer names a member, and is no number of an element and no placeholder.
+fn is_name(part: &str) -> bool {
+    part.chars().next().is_some_and(|c| c.is_ascii_alphabetic())
+        && part.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
 type Group<'v> = (&'v Requirement, Vec<Row<'v>>);
 
 /// Those that the most vectors found broken come first: they are the likeliest cause of the rest.
@@ -90,6 +130,10 @@ fn by_requirement<'v>(
     }
     let mut groups: Vec<Group<'v>> =
         groups.into_iter().filter_map(|(id, rows)| Some((view.requirement(id)?, rows))).collect();
+    // The first is shown in detail: what the model made is harder to read than what people wrote.
+    for (_, rows) in &mut groups {
+        rows.sort_by_key(|row| row.row.vector.contains("/model-"));
+    }
     groups.sort_by_key(|(requirement, rows)| {
         (std::cmp::Reverse(rows.len()), words::section_order(&requirement.section), &requirement.id)
     });
@@ -128,6 +172,7 @@ fn card(view: &View<'_>, requirement: &Requirement, rows: &[Row<'_>], class: &st
                 @if requirement.reading { span.strength { (t("our reading", "我方解读")) } }
             }
             p.text lang="en" { (requirement.text) }
+            (words::accepted(requirement))
             @if let Some(first) = rows.first() { (example(view, first, &requirement.id)) }
             p.found {
                 @if rows.len() == 1 {

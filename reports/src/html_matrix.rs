@@ -39,6 +39,11 @@ fn sections<'v>(view: &View<'v>) -> Vec<Section<'v>> {
 
 impl Line<'_> {
     fn is_partly_judged(&self) -> bool {
+        self.is_open() && self.said.iter().any(|(_, word)| word.outcome() != Outcome::NotRun)
+    }
+
+    /// Whether some vectors that were run did not come to judge it.
+    fn is_open(&self) -> bool {
         self.row.outcome == Some(Outcome::NotRun)
             && self.said.iter().any(|(_, word)| *word != Word::Said(Outcome::NotRun))
     }
@@ -47,6 +52,9 @@ impl Line<'_> {
         match self.row.outcome {
             Some(outcome) if self.is_partly_judged() => {
                 (words::class(Some(outcome)), words::PARTLY_SIGN, words::partly())
+            }
+            Some(outcome) if self.is_open() => {
+                (words::class(Some(outcome)), words::sign(outcome), t("not judged", "未判定"))
             }
             Some(outcome) => (words::class(Some(outcome)), words::sign(outcome), words::outcome(outcome)),
             None if self.row.reason.as_deref().is_some_and(|reason| reason.starts_with("judged by")) => {
@@ -68,7 +76,7 @@ pub(crate) fn map(view: &View<'_>) -> Markup {
         section.map aria-labelledby="map" {
             h2 id="map" {
                 (t("Requirements at a glance", "要求一览"))
-                small { " " (count(view.report.requirements.len(), "requirement", "requirements", "条要求")) }
+                small { " " (count(view.report.requirements.len(), "requirement", "requirements", "条要求")) (t(": ", "：")) (sum(view)) }
             }
             p.quiet { (t(
                 "The numbers of requirements have gaps: those that bind only another role are not on this page.",
@@ -92,6 +100,24 @@ pub(crate) fn map(view: &View<'_>) -> Markup {
                     }
                 }
             }
+        }
+    }
+}
+
+/// How many requirements have which sign.
+fn sum(view: &View<'_>) -> Markup {
+    let mut counts: BTreeMap<(&'static str, &'static str, String), (usize, words::Words)> = BTreeMap::new();
+    for (_, lines) in sections(view) {
+        for (class, sign, word) in lines.iter().map(Line::state) {
+            counts.entry((class, sign, word.en.clone())).or_insert((0, word)).0 += 1;
+        }
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, (n, _))| std::cmp::Reverse(*n));
+    html! {
+        @for (n, ((_, sign, _), (many, word))) in counts.iter().enumerate() {
+            @if n > 0 { " · " }
+            (many) " " i aria-hidden="true" { (sign) } " " (word)
         }
     }
 }
@@ -136,9 +162,7 @@ fn one_line(view: &View<'_>, line: &Line<'_>) -> Markup {
                     @if requirement.reading { span.strength { (t("our reading", "我方解读")) } }
                 }
                 p.text lang="en" { (requirement.text) }
-                @if let Some(interpretation) = &requirement.interpretation {
-                    p.accepted lang="en" { span.tag { (t("accepted", "可接受")) } " " (interpretation) }
-                }
+                (words::accepted(requirement))
             }
             div.by role="cell" {
                 @if said.is_empty() {
@@ -148,7 +172,7 @@ fn one_line(view: &View<'_>, line: &Line<'_>) -> Markup {
                         summary { (count(said.len(), "vector", "vectors", "个向量")) @if line.is_mixed() { ": " (tally(said)) } }
                         ul { @for (result, word) in said { (one(view, result, *word)) } }
                     }
-                    @if line.is_partly_judged() { (stopped(view, said)) }
+                    @if line.is_open() { (stopped(view, said)) }
                 }
             }
         }

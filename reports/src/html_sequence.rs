@@ -82,7 +82,9 @@ fn message(exchange: &Exchange, bad: bool, chars: usize, typed: Option<&Entry>) 
     };
     html! {
         li.m.bad[bad].back[exchange.from_target] {
-            @if !exchange.at.is_empty() { span.at { (safe(&exchange.at)) } }
+            @if !exchange.at.is_empty() {
+                span.at { (safe(&exchange.at)) @if bad { " " b.mark { "✗" span.hush { " " (t("here it fell short", "不足之处在此")) } } } }
+            }
             p.ask {
                 b { bdi { (safe(&exchange.verb)) } } @if !exchange.about.is_empty() { " " span.who { bdi { (safe(&exchange.about)) } } }
                 @for label in &exchange.labels { " " span.label { bdi { (safe(label)) } } }
@@ -115,7 +117,7 @@ pub(crate) fn tokens(text: &str, most: usize) -> Markup {
     }
     html! {
         @for (long, part) in parts {
-            @if long { span.tok tabindex="0" { (part) } } @else { (part) }
+            @if long { span.tok tabindex="-1" { (part) } } @else { (part) }
         }
     }
 }
@@ -150,7 +152,7 @@ mod tests {
     fn long_tokens_are_marked_and_words_are_not() {
         let token = "a1".repeat(30);
         let marked = tokens(&format!("data={{\"t\":\"{token}\"}} and plain words"), 1000).into_string();
-        assert!(marked.contains(&format!("<span class=\"tok\" tabindex=\"0\">{token}</span>")), "{marked}");
+        assert!(marked.contains(&format!("<span class=\"tok\" tabindex=\"-1\">{token}</span>")), "{marked}");
         assert_eq!(marked.matches("tok").count(), 1, "{marked}");
         assert!(!tokens("<b>", 10).into_string().contains('<'));
     }

@@ -75,7 +75,7 @@ pub(crate) fn vectors(view: &View<'_>, detail: &Detail) -> Markup {
                         @for (name, _) in view.levels() { option value=(name) { (words::level(name).both()) } }
                     }
                 }
-                button type="button" id="only-failed" hidden { (t("failed only", "仅失败")) }
+                button type="button" id="only-failed" hidden { (t("failed and broke only", "仅失败与出错")) }
                 button type="button" id="reset" hidden { (t("show all", "全部显示")) }
                 output id="shown" for="search level" {}
             }
@@ -122,7 +122,7 @@ fn one(view: &View<'_>, row: &Row<'_>, detail: &Detail) -> Markup {
                     @if let Some(reason) = &result.reason { p.reason { bdi { (safe(reason)) } } }
                 }
                 @if let Some(notes) = &row.vector.notes { p.quiet lang="en" { (notes) } }
-                @for (weight, finding) in row.weighed() { (one_finding(view, weight, finding)) }
+                @for (weight, finding, times) in once(row) { (one_finding(view, weight, finding, times)) }
                 @if let Some(text) = &result.diagnostics {
                     details.raw { summary { (t("What the target wrote", "被测方的输出")) } pre { (safe(text)) } }
                 }
@@ -140,7 +140,22 @@ pub(crate) fn again(view: &View<'_>, row: &Row<'_>, seed: u64) -> Markup {
     html! { p.again { span { (t("Run it again: ", "重新运行：")) } code { (row.again(view, seed)) } } }
 }
 
-fn one_finding(view: &View<'_>, weight: Weight, finding: &Finding) -> Markup {
+/// Every finding; of remarks that are equal but for the step the first, and how often it comes.
+fn once<'v>(row: &Row<'v>) -> Vec<(Weight, &'v Finding, usize)> {
+    let mut out: Vec<(Weight, &Finding, usize)> = Vec::new();
+    for (weight, finding) in row.weighed() {
+        let same = |(known_weight, known, _): &&mut (Weight, &Finding, usize)| {
+            (*known_weight, &known.requirement, &known.message) == (weight, &finding.requirement, &finding.message)
+        };
+        match out.iter_mut().find(same) {
+            Some((.., times)) if weight == Weight::Remark => *times += 1,
+            _ => out.push((weight, finding, 1)),
+        }
+    }
+    out
+}
+
+fn one_finding(view: &View<'_>, weight: Weight, finding: &Finding, times: usize) -> Markup {
     let class = match weight {
         Weight::Decisive => "",
         Weight::Should => "warn",
@@ -159,6 +174,7 @@ fn one_finding(view: &View<'_>, weight: Weight, finding: &Finding) -> Markup {
             }
             p {
                 b { (step(&finding.at)) } " "
+                @if times > 1 { (t(format!("and {} more ", times - 1), format!("及另外 {} 处 ", times - 1))) }
                 @match finding.requirement.as_ref().and_then(|id| view.requirement(id)) {
                     Some(requirement) => {
                         a href={ "#r-" (requirement.id) } { (requirement.id) }

@@ -34,14 +34,14 @@
     // What is jumped to must not lie below the bar, which is as high as its lines.
     root.style.setProperty("--bar", getComputedStyle(bar).position === "sticky" ? bar.offsetHeight + "px" : "0px");
   };
-  const reset = (outcome) => {
+  const reset = (...outcomes) => {
     search.value = level.value = "";
-    for (const box of boxes) box.checked = !outcome || box.id === outcome;
+    for (const box of boxes) box.checked = !outcomes.length || outcomes.includes(box.id);
     filter();
   };
   for (const input of bar.querySelectorAll("input, select")) input.addEventListener("input", filter);
   one("reset").addEventListener("click", () => reset());
-  one("only-failed").addEventListener("click", () => reset("f-fail"));
+  one("only-failed").addEventListener("click", () => reset("f-fail", "f-error"));
   addEventListener("resize", filter);
   filter();
 

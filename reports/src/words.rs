@@ -5,7 +5,7 @@
 use crate::claims::Word;
 use crate::model::Verdict;
 use cetp_vectors::judge::Outcome;
-use cetp_vectors::ledger::{Role, Strength};
+use cetp_vectors::ledger::{Requirement, Role, Strength};
 use maud::{Markup, Render, html};
 
 /// A text in both languages. Rendered, both are there, and the style sheet shows one.
@@ -63,7 +63,10 @@ pub fn outcome_meaning(outcome: Outcome) -> Words {
             "A control, tool or fact that the vector needs is missing. No claim survives such a gap.",
             "缺少该向量所需的控制手段、工具或事实。存在此类缺口时不得作出声明。",
         ),
-        Outcome::Warn => t("A recommendation (should) is not met.", "未满足某条“应该”要求。"),
+        Outcome::Warn => t(
+            "A recommendation (should) is not met, or what came lies where the suite accepts it and advises against it.",
+            "未满足某条“应该”要求，或答复处于测试套件容许但不建议的范围。",
+        ),
         Outcome::NotApplicable => t(
             "It is about a capability or version that the target does not claim; or the target gave an answer that is permitted and left nothing to judge. A requirement is so only where no vector about it judged it.",
             "针对被测方未声明的能力或版本；或被测方给出了允许的答复，因而没有可判定的内容。仅当没有任何向量判定某条要求时，该要求才为不适用。",
@@ -161,6 +164,25 @@ pub fn strength(strength: Strength) -> Words {
         Strength::MustNot => t("must not", "不得"),
         Strength::Should => t("should", "应该"),
         Strength::May => t("may", "可以"),
+    }
+}
+
+/// What is accepted as meeting a requirement, where its text leaves that open.
+pub fn accepted(requirement: &Requirement) -> Markup {
+    html! {
+        @if let Some(interpretation) = &requirement.interpretation {
+            p.accepted lang="en" { span.tag { (t("accepted", "可接受")) } " " (interpretation) }
+        }
+    }
+}
+
+/// The full name of a suite's specification, for who has not heard of it.
+pub fn full_name(suite: &str) -> Words {
+    match suite {
+        "cetp-v2" => {
+            t("ClawSeed External Tool Protocol (CETP) v2", "ClawSeed External Tool Protocol (CETP) v2 实验规范")
+        }
+        other => t(specification(other), specification(other)),
     }
 }
 
