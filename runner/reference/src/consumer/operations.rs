@@ -36,7 +36,7 @@ struct Cancellation {
 impl Execution<'_> {
     /// Follows the operation that an execution has become, to its end.
     pub(super) fn follow(&mut self, accepted: &Json) -> Result<Data, Ending> {
-        if !self.agreed.session.can(Capability::AsyncOperations) && !distort::follows_anything(self.cx) {
+        if !self.agreed.session.can(Capability::AsyncOperations) && !distort::follows_anything(self.cx, &self.tool) {
             return Err(Ending::refused("The provider answered with an operation, which was not negotiated"));
         }
         if !self.tool.annotations.may_be_async && self.cx.leeway(Leeway::SyncToolsStaySync) {
@@ -138,7 +138,7 @@ impl Execution<'_> {
 
     /// §2.3: a session that was negotiated anew may be able to do less.
     fn still_has_operations(&self) -> Result<(), Ending> {
-        match self.agreed.session.can(Capability::AsyncOperations) || distort::follows_anything(self.cx) {
+        match self.agreed.session.can(Capability::AsyncOperations) || distort::follows_anything(self.cx, &self.tool) {
             true => Ok(()),
             false => Err(Ending::unknown("The provider no longer tells about operations")),
         }

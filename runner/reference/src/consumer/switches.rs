@@ -207,6 +207,8 @@ registry! {
             "An operation that succeeded without a result gives null.";
         OperationResultUnchecked "operation_result_unchecked" "CETP2-4.4-19"
             "The result of an operation is not validated.";
+        AnnotationTakenForAgreed "annotation_taken_for_agreed" "CETP2-4.4-20"
+            "An operation of a tool that may be asynchronous is followed in any session.";
         UnnegotiatedFollowed "unnegotiated_followed" "CETP2-4.4-20"
             "An operation is followed that was not negotiated.";
         // Files.
@@ -216,6 +218,8 @@ registry! {
             "A file may be shorter than declared.";
         DigestUnchecked "digest_unchecked" "CETP2-4.5-08"
             "The digest is not compared.";
+        DigestBeginningOnly "digest_beginning_only" "CETP2-4.5-08"
+            "Of a digest the first eight digits are compared.";
         DigestPrefixOnly "digest_prefix_only" "CETP2-4.5-08"
             "The digest is compared as far as it goes.";
         FileTextHandedOn "file_text_handed_on" "CETP2-4.5-09"
@@ -235,6 +239,10 @@ registry! {
         // Errors.
         UnretryableRepeated "unretryable_repeated" "CETP2-5-06"
             "Every error is repeated, whatever retryable says.";
+        UnretryableReadsRepeated "unretryable_reads_repeated" "CETP2-5-06"
+            "A tool that reads is repeated whatever retryable says.";
+        UnretryableSetupRepeated "unretryable_setup_repeated" "CETP2-5-06"
+            "negotiate, get_provider_info and list_tools are repeated whatever retryable says.";
         PollErrorIgnored "poll_error_ignored" "CETP2-4.4-19"
             "An error of get_operation means that the operation goes on.";
         RepeatedForEver "repeated_for_ever" "CETP2-5-06"
@@ -243,6 +251,10 @@ registry! {
             "retry_after_ms is not heeded.";
         RetryAfterCapped "retry_after_capped" "CETP2-5-07"
             "No repetition waits for more than a second.";
+        SetupRetryAfterIgnored "setup_retry_after_ignored" "CETP2-5-07"
+            "retry_after_ms is not heeded by negotiate, get_provider_info and list_tools.";
+        PollRetryAfterIgnored "poll_retry_after_ignored" "CETP2-5-07"
+            "retry_after_ms is not heeded by get_operation.";
         ArgumentErrorRepeated "argument_error_repeated" "CETP2-5-08"
             "INVALID_ARGS with retryable=true is repeated.";
         DenialRepeated "denial_repeated" "CETP2-5-08"

@@ -6,6 +6,7 @@ mod platform;
 pub use self::platform::{Distorted, Memory};
 
 use super::context::Context;
+use super::descriptor::Tool;
 use super::execute::Request;
 use super::limits::MAX_TOKEN_BYTES;
 use super::manifest::{Package, key as manifest_key};
@@ -268,8 +269,9 @@ pub(super) fn message_as_value(cx: Context<'_>, outcome: Outcome) -> Outcome {
 
 // Operations.
 
-pub(super) fn follows_anything(cx: Context<'_>) -> bool {
+pub(super) fn follows_anything(cx: Context<'_>, tool: &Tool) -> bool {
     cx.broken(Fault::UnnegotiatedFollowed)
+        || cx.broken(Fault::AnnotationTakenForAgreed) && tool.annotations.may_be_async
 }
 
 pub(super) fn cancels_anyway(cx: Context<'_>) -> bool {
@@ -319,11 +321,17 @@ pub(super) fn file_value(cx: Context<'_>, content: &[u8]) -> Option<Json> {
 }
 
 pub(super) fn any_digest(cx: Context<'_>) -> bool {
-    cx.broken(Fault::DigestUnchecked) || cx.broken(Fault::DigestPrefixOnly)
+    [Fault::DigestUnchecked, Fault::DigestPrefixOnly, Fault::DigestBeginningOnly]
+        .into_iter()
+        .any(|fault| cx.broken(fault))
 }
 
 pub(super) fn digest_is_believed(cx: Context<'_>, actual: &str, declared: &str) -> bool {
-    cx.broken(Fault::DigestUnchecked) || cx.broken(Fault::DigestPrefixOnly) && actual.starts_with(declared)
+    cx.broken(Fault::DigestUnchecked)
+        || cx.broken(Fault::DigestPrefixOnly) && actual.starts_with(declared)
+        || cx.broken(Fault::DigestBeginningOnly)
+            && declared.len() == actual.len()
+            && declared.get(..8) == actual.get(..8)
 }
 
 // What the agent is told.

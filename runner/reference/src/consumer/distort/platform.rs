@@ -363,9 +363,18 @@ impl Distorted<'_> {
             }
             _ => None,
         };
+        let setup = matches!(method, "negotiate" | "get_provider_info" | "list_tools");
+        let tool = extras.and_then(|extras| extras.string(key::TOOL_NAME));
+        let reads = tool.and_then(|tool| lock(&self.memory.0).reads.get(tool).copied()) == Some(true);
+        let anyway = self.on(Fault::UnretryableSetupRepeated) && setup
+            || self.on(Fault::UnretryableReadsRepeated) && method == "execute_tool" && reads;
+        let retryable = if anyway { Some(true) } else { retryable };
         bundle.0.extend(retryable.map(|retryable| (key::RETRYABLE.to_owned(), Value::Bool(retryable))));
+        let unheeded = self.on(Fault::RetryAfterIgnored)
+            || self.on(Fault::SetupRetryAfterIgnored) && setup
+            || self.on(Fault::PollRetryAfterIgnored) && method == "get_operation";
         match bundle.get(key::RETRY_AFTER_MS) {
-            Some(_) if self.on(Fault::RetryAfterIgnored) => drop(bundle.0.remove(key::RETRY_AFTER_MS)),
+            Some(_) if unheeded => drop(bundle.0.remove(key::RETRY_AFTER_MS)),
             Some(Value::Long(ms)) if self.on(Fault::RetryAfterCapped) => {
                 let ms = Value::Long((*ms).min(1_000));
                 bundle.0.insert(key::RETRY_AFTER_MS.to_owned(), ms);
