@@ -99,7 +99,8 @@ pub fn finding(finding: &Finding, ledger: &Ledger) -> String {
             Strength::May => "may",
         };
         let basis = if row.reading { ", our reading" } else { "" };
-        let head = format!("{} (§{}, {strength}{basis}): {}", row.id, row.section, row.text);
+        let section = if row.section.is_empty() { String::new() } else { format!("§{}, ", row.section) };
+        let head = format!("{} ({section}{strength}{basis}): {}", row.id, row.text);
         let _ = writeln!(out, "{}", wrap(&head, "  "));
         if let Some(interpretation) = &row.interpretation {
             let _ = writeln!(out, "{}", wrap(&format!("accepted: {interpretation}"), "    "));

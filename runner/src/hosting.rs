@@ -10,12 +10,16 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The value of `format` in a scenario.
 pub const FORMAT: &str = "aw-host-scenario/1";
 
 /// A variable in the environment of every host under test: a provider that sees it has inherited it.
 pub const CANARY: (&str, &str) = ("AW_HOST_ONLY", "canary-5d1e");
+
+/// How long a process that was killed may take to go, on a busy machine.
+const GOING: Duration = Duration::from_secs(1);
 
 /// A scenario on disk. Dropping it removes the folder.
 pub struct Stage {
@@ -39,6 +43,8 @@ impl Stage {
         for name in ["scripts", "records", "work"] {
             std::fs::create_dir(place.join(name))?;
         }
+        // What a pattern in an argument would find.
+        std::fs::write(place.join("work/present"), "")?;
         let mut scenario = params["scenario"].clone();
         let scripts = params["scripts"].as_object().cloned().unwrap_or_default();
         for (name, script) in &scripts {
@@ -80,11 +86,17 @@ impl Stage {
     }
 
     /// Notes which scripted providers and descendants are still there. To be called when the host has ended and nothing of
-    /// it has been killed yet.
+    /// it has been killed yet. Who was sent SIGKILL by a host that did not wait for it, as for a descendant it cannot, has a
+    /// moment to go.
     pub fn look(&mut self) {
         let files = std::fs::read_dir(self.folder().join("records")).into_iter().flatten().flatten();
         let pids = files.filter_map(|entry| read_json(&entry.path())?["pid"].as_i64());
         self.alive = pids.filter(|pid| alive(*pid)).collect();
+        let until = Instant::now() + GOING;
+        while !self.alive.is_empty() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(10));
+            self.alive.retain(|pid| alive(*pid));
+        }
     }
 
     /// What the result of `aw.host` says beside the host's own account. `config` is the file whose bytes are the

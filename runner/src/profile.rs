@@ -59,6 +59,39 @@ const ENTRIES: [&str; 11] = [
     "fails",
 ];
 
+/// What may be named of an account, and the words that it may have, by role. The members of events and steps are looked for
+/// in these.
+const HOST_MEMBERS: [&str; 13] = [
+    "prepared",
+    "reason",
+    "events",
+    "config_file",
+    "outcome",
+    "blocks",
+    "granted",
+    "message",
+    "steps",
+    "step",
+    "effects",
+    "error_code",
+    "action",
+];
+const HOST_WORDS: [&str; 6] = ["success", "failure", "skipped", "report", "block", "withhold_result"];
+const ADMISSION_MEMBERS: [&str; 11] = [
+    "accepted",
+    "reason",
+    "ready",
+    "message",
+    "steps",
+    "event",
+    "step",
+    "provider",
+    "operation",
+    "effects",
+    "on_error",
+];
+const ADMISSION_WORDS: [&str; 5] = ["tool.before", "tool.after", "report", "block", "withhold_result"];
+
 /// Time that an invoke grants where a profile says nothing: far above what any policy needs.
 const BUDGET_MS: u64 = 10_000;
 
@@ -91,6 +124,7 @@ impl Profile {
             Some(_) => Err(format!("{name} is a table")),
         };
         let account = Mapping { pointers: table("account")?, words: table("words")? };
+        account.check(role)?;
         let good = given.get("good_config").cloned();
         for (name, event) in CALLS {
             if let Some(call) = given.get_mut(name) {
@@ -187,6 +221,31 @@ fn complete(call: &Json, event: &str, replaces: bool, good_config: Option<&Json>
 }
 
 impl Mapping {
+    /// Names that are none would be passed over in silence, and what was meant by them would never be judged.
+    fn check(&self, role: Role) -> Result<(), String> {
+        let (members, words): (&[&str], &[&str]) = match role {
+            Role::Host => (&HOST_MEMBERS, &HOST_WORDS),
+            Role::Admission => (&ADMISSION_MEMBERS, &ADMISSION_WORDS),
+            _ => (&[], &[]),
+        };
+        for (table, given, known) in [("account", &self.pointers, members), ("words", &self.words, words)] {
+            if let Some(unknown) = given.keys().find(|name| !known.contains(&name.as_str())) {
+                return Err(format!("{table} of a {} has no {unknown:?}; there are {known:?}", role.name()));
+            }
+        }
+        for (name, value) in &self.pointers {
+            let text = value.as_str().ok_or_else(|| format!("account.{name} is a text"))?;
+            if name == "config_file" {
+                if text.is_empty() || text.starts_with('/') || text.split('/').any(|part| part == "..") {
+                    return Err(format!("account.config_file is the name of a file in {{folder}}, not {text:?}"));
+                }
+            } else if !text.starts_with('/') {
+                return Err(format!("account.{name} is a JSON Pointer, which begins with \"/\", not {text:?}"));
+            }
+        }
+        Ok(())
+    }
+
     /// A member of an account.
     pub fn get<'j>(&self, name: &str, from: &'j Json) -> Option<&'j Json> {
         match self.pointers.get(name) {
@@ -279,6 +338,25 @@ mod tests {
             json!({"features": ["magic"]}),
         ] {
             assert!(Profile::from_json(Role::Provider, &json).is_err(), "{json}");
+        }
+    }
+
+    #[test]
+    fn names_that_an_account_has_not_are_refused() {
+        let read = |role, json: Json| Profile::from_json(role, &json).map(|_| ());
+        read(Role::Host, json!({"account": {"prepared": "/a", "config_file": "own.cfg"}, "words": {"skipped": "x"}}))
+            .unwrap();
+        read(Role::Admission, json!({"account": {"accepted": "/a"}, "words": {"report": ["x"]}})).unwrap();
+        for (role, json) in [
+            (Role::Host, json!({"account": {"prepard": "/a"}})),
+            (Role::Host, json!({"account": {"accepted": "/a"}})),
+            (Role::Host, json!({"account": {"prepared": "a"}})),
+            (Role::Host, json!({"account": {"config_file": "/used"}})),
+            (Role::Host, json!({"words": {"sucess": "x"}})),
+            (Role::Admission, json!({"words": {"success": "x"}})),
+            (Role::Provider, json!({"account": {"prepared": "/a"}})),
+        ] {
+            assert!(read(role, json.clone()).is_err(), "{json}");
         }
     }
 

@@ -97,6 +97,7 @@ fn provider(script: &Path, words: &[String]) -> i32 {
     let start = starts(&folder, &name);
     let mut player = Player { script: script_json, folder, name, record, known: Map::new(), stdin: Vec::new() };
     player.record.json["start"] = json!(start);
+    player.record.json["stdin_holds"] = json!(capacity());
     player.known.insert("start".into(), json!(start));
     let before = player.script["starts"][start.to_string()].as_array().cloned();
     if let Some(code) = before.and_then(|actions| player.act(&actions)) {
@@ -108,6 +109,16 @@ fn provider(script: &Path, words: &[String]) -> i32 {
     let actions = actions.unwrap_or_else(|| player.honest(&method));
     let code = player.act(&actions).unwrap_or(0);
     player.finish(code)
+}
+
+/// How many bytes fit into standard input while nobody reads: a whole request may be written where it is below that. It is
+/// known of a pipe alone; of a file or socket it is nothing.
+fn capacity() -> Option<usize> {
+    // SAFETY: standard input is open; where it is not, asking fails.
+    let stdin = unsafe { BorrowedFd::borrow_raw(0) };
+    let pipe = rustix::fs::fstat(stdin)
+        .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Fifo);
+    if pipe { rustix::pipe::fcntl_getpipe_size(stdin).ok() } else { None }
 }
 
 /// How many times this provider was started so far, this one included.

@@ -247,7 +247,19 @@ impl SpawnSession {
                 };
                 let mut result = stage.result(&config);
                 let told = account(ended)?;
-                result["account"] = self.profile.account.host_account(&told);
+                let account = self.profile.account.host_account(&told);
+                let cannot = |message: String| Err(RpcError { code: RpcError::CANNOT, message });
+                // Without it nothing can be told of the host: that it is missing breaks no sentence.
+                if !account["prepared"].is_boolean() {
+                    let place = self.profile.account.pointers.get("prepared").unwrap_or(&json!("/prepared")).clone();
+                    return cannot(format!(
+                        "the account does not say whether there is a host: at {place} it has neither true nor false"
+                    ));
+                }
+                if account["prepared"] == true && result.get("config_sha256").is_none() {
+                    return cannot(format!("there is no file {}, which is the configuration", config.display()));
+                }
+                result["account"] = account;
                 result["stderr"] = json!(String::from_utf8_lossy(&ended.stderr));
                 Ok(result)
             }

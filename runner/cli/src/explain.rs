@@ -15,6 +15,9 @@ use cetp_vectors::model::{FLAGS, Kind, Parallel, Rounds, Stack, Step, Vector};
 pub struct ExplainArgs {
     /// Id of a requirement or vector
     id: String,
+    /// The suite that it is of; ids say that themselves, so that this only guards against another
+    #[arg(long)]
+    suite: Option<String>,
     #[command(flatten)]
     vectors: VectorsArg,
 }
@@ -26,9 +29,20 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Stop> {
         return Ok(Exit::Good);
     }
     let catalogue = args.vectors.load()?;
+    let of_suite = |suite: &str| match &args.suite {
+        Some(asked) if asked != suite => Err(Stop::usage(format!("{} is of the suite {suite}", args.id))),
+        _ => Ok(()),
+    };
     match catalogue.ledger.get(&args.id) {
-        Some(row) => requirement(row, &catalogue),
-        None => vector(find(&catalogue, &args.id)?, &catalogue),
+        Some(row) => {
+            of_suite(&row.suite)?;
+            requirement(row, &catalogue);
+        }
+        None => {
+            let found = find(&catalogue, &args.id)?;
+            of_suite(&found.suite)?;
+            vector(found, &catalogue);
+        }
     }
     Ok(Exit::Good)
 }

@@ -303,8 +303,18 @@ pub fn admit(
             }
             return no("other_config", message);
         }
+        let first_only = broken(Fault::FirstStepAdmitted) && !admitted.is_empty();
+        if first_only || (broken(Fault::OptionalStepsAdmitted) && !candidate.step.required) {
+            admitted.push(candidate);
+            continue;
+        }
         let step = &mut candidate.step;
-        let operation = evidence.operations.iter().find(|operation| operation["name"] == *step.operation);
+        let named = |operation: &&Json| {
+            let name = operation["name"].as_str().unwrap_or_default();
+            let loose = broken(Fault::OperationCaseIgnored) && name.eq_ignore_ascii_case(&step.operation);
+            name == step.operation || loose
+        };
+        let operation = evidence.operations.iter().find(named);
         let Some(operation) = operation else {
             if broken(Fault::OperationUnchecked) {
                 admitted.push(candidate);
@@ -312,7 +322,8 @@ pub fn admit(
             }
             return no("unknown_operation", "the provider does not declare the operation");
         };
-        if !has(operation.get("events"), &candidate.event) && !broken(Fault::OperationEventUnchecked) {
+        let any_event = broken(Fault::OperationEventUnchecked) || broken(Fault::EvidenceEventIgnored);
+        if !has(operation.get("events"), &candidate.event) && !any_event {
             return no("operation_without_event", "the operation does not declare the event");
         }
         let lacks = |effect: &String| !has(operation.get("effects"), effect);

@@ -61,7 +61,7 @@ pub struct Place {
 }
 
 /// What became of one step.
-enum Outcome {
+pub(super) enum Outcome {
     Success(Vec<Json>),
     Failure { message: String, error_code: Option<String> },
     Skipped,
@@ -154,6 +154,10 @@ impl Host {
             match host.discover(provider) {
                 Ok(found) => evidence.push((id.clone(), found)),
                 Err(_) if switches.broken(Fault::PreparationOptional) => {}
+                Err(_) if switches.broken(Fault::FirstPreparedAnyway) && wanted.first() == Some(id) => {
+                    let validated_config = provider.config.clone();
+                    evidence.push((id.clone(), Evidence { operations: faults::usual_operations(), validated_config }));
+                }
                 Err(why) => return Err(Unprepared(why)),
             }
         }
@@ -238,18 +242,23 @@ impl Host {
         let cancel = event["cancel_after_ms"].as_u64().map(|ms| begun + Duration::from_millis(ms));
         let mine: Vec<_> = self.steps.iter().filter(|(candidate, ..)| candidate.event == name).cloned().collect();
         let mut account = Vec::new();
-        let mut blocks = false;
+        let (mut blocks, mut granted) = (false, false);
         for (candidate, provider, operations) in &mine {
             let step = &candidate.step;
-            let mut outcome = self.step(event, candidate, (provider, operations.as_slice()), begun + limit, cancel);
-            if switches.broken(Fault::Retries) && matches!(outcome, Outcome::Failure { .. }) {
+            let until = if switches.broken(Fault::StepsStartAnew) { Instant::now() } else { begun } + limit;
+            let mut outcome = self.step(event, candidate, (provider, operations.as_slice()), until, cancel);
+            if faults::retried(&outcome, switches) {
                 outcome = self.step(event, candidate, (provider, operations.as_slice()), begun + limit, cancel);
             }
             let mut row = json!({ "step": step.id });
             match outcome {
                 Outcome::Success(effects) => {
                     row["outcome"] = json!("success");
-                    row["effects"] = Json::Array(effects);
+                    row["effects"] = faults::told(effects, switches);
+                }
+                Outcome::Failure { .. } if switches.broken(Fault::OptionalNeverFails) && !step.required => {
+                    row["outcome"] = json!("success");
+                    row["effects"] = json!([]);
                 }
                 Outcome::Skipped => row["outcome"] = json!("skipped"),
                 Outcome::Failure { message, error_code } => {
@@ -257,19 +266,24 @@ impl Host {
                     // What is done about it is told apart, and is nobody's policy.
                     row["action"] = json!(step.on_error);
                     row["message"] = json!(message);
+                    if switches.broken(Fault::InputShown) {
+                        row["message"] = json!(format!("{message}, with {}", event["tool"]["input"]));
+                    }
                     if let Some(code) = error_code {
                         row["error_code"] = json!(code);
                     }
                 }
             }
             faults::tell(&mut row, switches);
-            blocks |= faults::blocks(&row, switches);
+            let requested = faults::blocks(&row, switches);
+            blocks = if switches.broken(Fault::LastStepBlocks) { requested } else { blocks | requested };
+            granted |= faults::grants(&row, switches);
             account.push(row);
             if blocks && switches.leeway(Leeway::StopsAfterBlock) {
                 break;
             }
         }
-        let mut event = json!({ "outcome": "handled", "blocks": blocks, "granted": false, "steps": account });
+        let mut event = json!({ "outcome": "handled", "blocks": blocks, "granted": granted, "steps": account });
         if switches.broken(Fault::EmptyGrants) && !blocks {
             event["granted"] = json!(true);
         }
@@ -300,6 +314,11 @@ impl Host {
         if switches.leeway(Leeway::EarlyDeadline) {
             deadline = deadline.checked_sub(Duration::from_millis(50)).unwrap_or(deadline);
         }
+        let enforced = if switches.broken(Fault::EventTimeOnlyTold) {
+            Instant::now() + provider.timeout_ms.map_or(EVENT_BUDGET, Duration::from_millis)
+        } else {
+            deadline
+        };
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return failure("the time is over");
@@ -317,19 +336,20 @@ impl Host {
             "api_version": API_VERSION,
             "method": "invoke",
             "request_id": self.next_id(),
-            "operation": step.operation,
-            "config": provider.config,
+            "operation": if switches.broken(Fault::StepIsOperation) { &step.id } else { &step.operation },
+            "config": self.private(provider),
             "config_revision": self.revision,
             "budget_ms": budget_ms,
-            "allowed_effects": faults::allowed(step, operations, switches),
-            "event": native_event(event, step.effects.iter().any(|effect| effect == "replace_result")),
+            "allowed_effects": faults::allowed(self.meant(step), operations, switches),
+            "event": faults::seen(native_event(event, self.projects(step)), switches),
         });
         let request = match faults::unchecked(&unbound, switches) {
             Some(request) => Ok(request),
             None => bind_invocation(unbound, self.rules()),
         };
-        let Ok(request) = request else { return failure("the event makes no request that may be sent") };
-        let result = self.exchange(provider, &request, deadline, cancel);
+        let request = request.ok().filter(|request| !faults::too_long(request, switches));
+        let Some(request) = request else { return failure("the event makes no request that may be sent") };
+        let result = self.exchange(provider, &request, enforced, cancel);
         if !meant && switches.broken(Fault::SkippedIsCalled) {
             return Outcome::Skipped;
         }
@@ -339,6 +359,24 @@ impl Host {
             // Shown without the provider's code and words, which are kept apart.
             Err(refused) => Outcome::Failure { message: refused.to_string(), error_code: refused.error_code },
         }
+    }
+
+    /// The private configuration that a provider is given.
+    fn private<'p>(&'p self, provider: &'p Provider) -> &'p Json {
+        let first = self.steps.first().filter(|_| self.options.switches.broken(Fault::FirstConfigForAll));
+        first.map_or(&provider.config, |(_, provider, _)| &provider.config)
+    }
+
+    /// The step whose effects are allowed.
+    fn meant<'s>(&'s self, step: &'s super::config::Step) -> &'s super::config::Step {
+        let first = self.steps.first().filter(|_| self.options.switches.broken(Fault::FirstEffectsForAll));
+        first.map_or(step, |(candidate, ..)| &candidate.step)
+    }
+
+    /// Whether a step is given the projection.
+    fn projects(&self, step: &super::config::Step) -> bool {
+        let replaces = step.effects.iter().any(|effect| effect == "replace_result");
+        replaces || self.options.switches.broken(Fault::ProjectionForAll)
     }
 
     /// One process: a request in, a response out.

@@ -154,13 +154,39 @@ pub(super) fn read(
     let honest = |bytes: &[u8]| check_response(request, bytes, rules);
     let plain = honest(output);
     let blocked = || Some(Ok(Reply::Invocation(vec![json!({ "type": "block" })])));
-    let Err(refused) = &plain else { return None };
     let invoke = request.method() == "invoke";
+    let refused_as = |what| Some(Err(Refused { layer: super::message::Layer::Schema, what, error_code: None }));
+    match &plain {
+        Ok(Reply::Invocation(effects)) => {
+            let text = effects.iter().any(|effect| effect.get("text").is_some());
+            let long = |effect: &Json| effect["reason_code"].as_str().is_some_and(|code| code.len() > 64);
+            if text && switches.broken(Fault::TextsRefused) {
+                return refused_as("a text");
+            }
+            if effects.iter().any(long) && switches.broken(Fault::LongCodesRefused) {
+                return refused_as("a long code");
+            }
+        }
+        Ok(Reply::Description(operations))
+            if operations.len() > 63 && switches.broken(Fault::ManyOperationsRefused) =>
+        {
+            return refused_as("many operations");
+        }
+        _ => {}
+    }
+    let Err(refused) = &plain else { return None };
     if refused.error_code.is_some() {
         return (switches.broken(Fault::ErrorIsSuccess) && invoke).then(|| Ok(Reply::Invocation(Vec::new())));
     }
     if switches.broken(Fault::InvalidIsBlock) && invoke {
         return blocked();
+    }
+    if switches.broken(Fault::NullIsNeutral) && invoke && output.trim_ascii() == b"null" {
+        return Some(Ok(Reply::Invocation(Vec::new())));
+    }
+    if switches.broken(Fault::TrailingCommaRead) {
+        let text = String::from_utf8_lossy(output).replace(",}", "}");
+        return honest(text.as_bytes()).ok().map(Ok);
     }
     let loose: Option<Json> =
         serde_json::Deserializer::from_slice(output).into_iter::<Json>().filter_map(Result::ok).last();
@@ -169,6 +195,61 @@ pub(super) fn read(
     for (fault, member) in [(Fault::IdUnchecked, "request_id"), (Fault::DigestUnchecked, "input_digest")] {
         if switches.broken(fault) && loose.get(member).is_some() {
             loose[member] = request.as_value()[member].clone();
+            bent = true;
+        }
+    }
+    for (fault, member) in [
+        (Fault::VersionTrimmed, "api_version"),
+        (Fault::IdTrimmed, "request_id"),
+        (Fault::DigestTrimmed, "input_digest"),
+    ] {
+        if let (true, Some(text)) = (switches.broken(fault), loose[member].as_str().map(|text| text.trim().to_owned()))
+        {
+            loose[member] = json!(text);
+            bent = true;
+        }
+    }
+    if switches.broken(Fault::DigestBareRead)
+        && let Some(text) = loose["input_digest"].as_str().filter(|text| !text.starts_with("sha256:"))
+    {
+        loose["input_digest"] = json!(format!("sha256:{text}"));
+        bent = true;
+    }
+    if switches.broken(Fault::DigestNeededForEffects) && loose["effects"] == json!([]) {
+        loose["input_digest"] = request.as_value()["input_digest"].clone();
+        bent = true;
+    }
+    if switches.broken(Fault::NullMembersDropped)
+        && let Json::Object(members) = &mut loose
+    {
+        members.retain(|_, value| !value.is_null());
+        bent = true;
+    }
+    if switches.broken(Fault::ReplacementsUncounted)
+        && let Some(Json::Array(effects)) = loose.get_mut("effects")
+    {
+        let mut seen = false;
+        effects.retain(|effect| effect["type"] != "replace_result" || !std::mem::replace(&mut seen, true));
+        bent = true;
+    }
+    if switches.broken(Fault::ProjectionNotNeeded)
+        && request.as_value().pointer("/event/tool/result_projection").is_none()
+        && let Some(Json::Array(effects)) = loose.get_mut("effects")
+    {
+        effects.retain(|effect| effect["type"] != "replace_result");
+        bent = true;
+    }
+    for effect in loose.get_mut("effects").and_then(Json::as_array_mut).into_iter().flatten() {
+        if let Some(code) = effect["reason_code"].as_str().filter(|_| switches.broken(Fault::CodesTrimmed)) {
+            effect["reason_code"] = json!(code.trim());
+            bent = true;
+        }
+        if switches.broken(Fault::TextsUnchecked) {
+            if effect["type"] == "replace_result" && !effect["text"].is_string() {
+                effect["text"] = json!("");
+            } else {
+                aw::remove(effect, "text");
+            }
             bent = true;
         }
     }
@@ -204,5 +285,63 @@ pub(super) fn tell(row: &mut Json, switches: Switches) {
 pub(super) fn blocks(row: &Json, switches: Switches) -> bool {
     let effects = row["effects"].as_array();
     let requested = effects.is_some_and(|effects| effects.iter().any(|effect| effect["type"] == "block"));
-    requested || (switches.broken(Fault::OnErrorIsBlock) && row["action"] == "block")
+    let any = switches.broken(Fault::AnyEffectBlocks) && effects.is_some_and(|effects| !effects.is_empty());
+    requested || any || (switches.broken(Fault::OnErrorIsBlock) && row["action"] == "block")
+}
+
+/// Whether what became of a step gives a permission: never.
+pub(super) fn grants(row: &Json, switches: Switches) -> bool {
+    let observed = row["effects"].as_array().is_some_and(|effects| effects.iter().any(|e| e["type"] == "observe"));
+    (observed && switches.broken(Fault::ObserveGrants))
+        || (row["outcome"] == "failure" && switches.broken(Fault::FailureGrants))
+}
+
+/// Whether a step is tried once more: never.
+pub(super) fn retried(outcome: &super::host::Outcome, switches: Switches) -> bool {
+    let super::host::Outcome::Failure { message, .. } = outcome else { return false };
+    let late = message.contains(super::process::Failure::Late.words());
+    switches.broken(Fault::Retries) || (late && switches.broken(Fault::RetriesLate))
+}
+
+/// The effects of a success as they are told: all, in their order.
+pub(super) fn told(mut effects: Vec<Json>, switches: Switches) -> Json {
+    if switches.broken(Fault::EffectsDeduped) {
+        let mut seen: Vec<Json> = Vec::new();
+        effects.retain(|effect| {
+            let new = !seen.contains(&effect["type"]);
+            seen.push(effect["type"].clone());
+            new
+        });
+    }
+    Json::Array(effects)
+}
+
+/// The event as a provider is given it: what happened.
+pub(super) fn seen(mut event: Json, switches: Switches) -> Json {
+    let tool = &mut event["tool"];
+    if switches.broken(Fault::ResultParsed)
+        && let Some(parsed) = tool["result"].as_str().and_then(|text| serde_json::from_str::<Json>(text).ok())
+    {
+        tool["result"] = parsed;
+    }
+    if switches.broken(Fault::InputAsText) {
+        tool["input"] = json!(tool["input"].to_string());
+    }
+    if switches.broken(Fault::NamesLowered) {
+        tool["native_name"] = json!(tool["native_name"].as_str().unwrap_or_default().to_lowercase());
+    }
+    if switches.broken(Fault::AfterInputDropped) && event["name"] == "tool.after" {
+        event["tool"]["input"] = Json::Null;
+    }
+    event
+}
+
+/// Whether a request is not sent for its length.
+pub(super) fn too_long(request: &Request, switches: Switches) -> bool {
+    switches.broken(Fault::LongRequestsUnsent) && request.as_value().to_string().len() > 1_000_000
+}
+
+/// What a provider that did not describe itself is taken to have said.
+pub(super) fn usual_operations() -> Vec<Json> {
+    vec![json!({ "name": "check", "events": ["tool.before", "tool.after"], "effects": ["observe", "block"] })]
 }

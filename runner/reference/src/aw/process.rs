@@ -82,7 +82,13 @@ impl Failure {
 pub fn run(terms: &Terms<'_>, switches: Switches) -> Result<Vec<u8>, Failure> {
     let mut process = Process::start(terms, switches).map_err(|_| Failure::Start)?;
     let result = process.exchange(terms, switches);
-    if result.is_err() && !switches.broken(Fault::NotEnded) {
+    let left = match &result {
+        Ok(_) => true,
+        Err(Failure::Exit) => switches.broken(Fault::LeftAfterExit) || switches.broken(Fault::NotEnded),
+        Err(Failure::Cancelled) => switches.broken(Fault::LeftAfterCancel) || switches.broken(Fault::NotEnded),
+        Err(_) => switches.broken(Fault::NotEnded),
+    };
+    if !left {
         process.end(switches);
     }
     // Nothing waits for what a fault left alive.
@@ -113,13 +119,20 @@ impl Process {
     fn start(terms: &Terms<'_>, switches: Switches) -> io::Result<Process> {
         let (name, arguments) = terms.argv.split_first().ok_or_else(|| io::Error::other("an empty argv"))?;
         let mut command = Command::new(name);
-        command.args(arguments);
+        if switches.broken(Fault::ArgumentsTrimmed) {
+            command.args(arguments.iter().map(|argument| argument.trim()));
+        } else {
+            command.args(arguments);
+        }
         if switches.broken(Fault::ShellExpands) {
             command = Command::new("/bin/sh");
             command.arg("-c").arg(terms.argv.join(" "));
         }
         if !switches.broken(Fault::EnvironmentInherited) {
             command.env_clear();
+        }
+        if switches.broken(Fault::HomeInherited) {
+            command.env("HOME", std::env::var_os("HOME").unwrap_or_else(|| "/".into()));
         }
         if !switches.broken(Fault::FolderInherited) {
             command.current_dir(terms.directory);
@@ -151,6 +164,11 @@ impl Process {
         let late = switches.broken(Fault::LateCounts);
         while !self.over(switches) {
             let now = Instant::now();
+            let over = now >= terms.deadline || terms.cancel.is_some_and(|cancel| now >= cancel);
+            if over && switches.broken(Fault::RunningCounts) && !self.outputs[0].content.is_empty() {
+                self.end(switches);
+                return Ok(std::mem::take(&mut self.outputs[0].content));
+            }
             if self.outputs.iter().any(|output| output.exceeded) {
                 return Err(Failure::Output);
             }
@@ -246,25 +264,27 @@ impl Process {
         if !switches.broken(Fault::KilledAtOnce) {
             signal(Signal::TERM);
             while begun.elapsed() < GRACE {
-                if self.is_gone() {
+                if self.is_gone(switches) {
                     return;
                 }
                 std::thread::sleep(GLANCE);
             }
         }
         signal(Signal::KILL);
-        while begun.elapsed() < CLEANUP && !self.is_gone() {
+        while begun.elapsed() < CLEANUP && !self.is_gone(switches) {
             std::thread::sleep(GLANCE);
         }
     }
 
     /// Whether nothing of the group is left. The leader is waited for only here, when its number is not needed any more.
-    fn is_gone(&mut self) -> bool {
+    fn is_gone(&mut self, switches: Switches) -> bool {
         self.exited = self.exited || has_exited(self.group);
         if self.exited {
             let _ = self.child.wait();
         }
-        self.exited && rustix::process::test_kill_process_group(self.group).is_err()
+        self.exited
+            && (switches.broken(Fault::OnlyLeaderAwaited)
+                || rustix::process::test_kill_process_group(self.group).is_err())
     }
 }
 
