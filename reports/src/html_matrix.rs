@@ -72,11 +72,12 @@ impl Line<'_> {
 
 /// Every requirement as a small field, in its section.
 pub(crate) fn map(view: &View<'_>) -> Markup {
+    let sections = sections(view);
     html! {
         section.map aria-labelledby="map" {
             h2 id="map" {
                 (t("Requirements at a glance", "要求一览"))
-                small { " " (count(view.report.requirements.len(), "requirement", "requirements", "条要求")) (t(": ", "：")) (sum(view)) }
+                small { " " (count(view.report.requirements.len(), "requirement", "requirements", "条要求")) (t(": ", "：")) (sum(&sections)) }
             }
             p.quiet { (t(
                 "The numbers of requirements have gaps: those that bind only another role are not on this page.",
@@ -84,9 +85,9 @@ pub(crate) fn map(view: &View<'_>) -> Markup {
                 a href="#about" { (t("What the signs and words mean", "符号与术语说明")) }
             }
             div.fields {
-                @for (number, lines) in sections(view) {
+                @for (number, lines) in &sections {
                     div.field {
-                        a.number href={ "#s-" (number) } title=(words::section(&view.report.suite.name, &number).both()) { "§" (number) }
+                        a.number href={ "#s-" (number) } title=(words::section(&view.report.suite.name, number).both()) { "§" (number) }
                         span.squares {
                             @for line in lines {
                                 @let id = &line.requirement.id;
@@ -105,17 +106,15 @@ pub(crate) fn map(view: &View<'_>) -> Markup {
 }
 
 /// How many requirements have which sign.
-fn sum(view: &View<'_>) -> Markup {
-    let mut counts: BTreeMap<(&'static str, &'static str, String), (usize, words::Words)> = BTreeMap::new();
-    for (_, lines) in sections(view) {
-        for (class, sign, word) in lines.iter().map(Line::state) {
-            counts.entry((class, sign, word.en.clone())).or_insert((0, word)).0 += 1;
-        }
+fn sum(sections: &[Section<'_>]) -> Markup {
+    let mut counts: BTreeMap<(&str, String), (usize, words::Words)> = BTreeMap::new();
+    for (_, sign, word) in sections.iter().flat_map(|(_, lines)| lines).map(Line::state) {
+        counts.entry((sign, word.en.clone())).or_insert((0, word)).0 += 1;
     }
     let mut counts: Vec<_> = counts.into_iter().collect();
     counts.sort_by_key(|(_, (n, _))| std::cmp::Reverse(*n));
     html! {
-        @for (n, ((_, sign, _), (many, word))) in counts.iter().enumerate() {
+        @for (n, ((sign, _), (many, word))) in counts.iter().enumerate() {
             @if n > 0 { " · " }
             (many) " " i aria-hidden="true" { (sign) } " " (word)
         }

@@ -49,7 +49,7 @@ fn missing_capability<'v>(vector: &'v Vector, target: &Describe) -> Option<&'v s
 }
 
 /// Levels that are not capabilities.
-const PLAIN_LEVELS: [&str; 2] = ["core", "v1_compat"];
+pub(crate) const PLAIN_LEVELS: [&str; 2] = ["core", "v1_compat"];
 
 /// Decides what to do with a vector.
 pub fn plan(vector: &Vector, target: &Describe) -> Plan {

@@ -868,25 +868,6 @@ impl Provider {
             value["at"] = json!(0);
             return Ok(value.to_string());
         }
-        written(&value)
+        Ok(value.to_string())
     }
-}
-
-/// A value as text, in a buffer of its size: one that grows holds a large value twice.
-fn written(value: &Json) -> Result<String> {
-    struct Count(usize);
-    impl std::io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut count = Count(0);
-    serde_json::to_writer(&mut count, value)?;
-    let mut text = Vec::with_capacity(count.0);
-    serde_json::to_writer(&mut text, value)?;
-    Ok(String::from_utf8(text).expect("serde_json writes UTF-8"))
 }

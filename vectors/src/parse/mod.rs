@@ -9,6 +9,7 @@ mod steps;
 use crate::json::pointer_token;
 use crate::ledger::{Ledger, Requirement, Role, Strength};
 use crate::model::{About, Expectation, FLAGS, Generated, Reply, Stack, Vector};
+use crate::plan::PLAIN_LEVELS;
 use expect::substitute;
 use serde_json::{Map, Value as Json};
 use std::cell::RefCell;
@@ -550,7 +551,7 @@ impl Parser<'_, '_> {
                 format!("{:?} is no level of the suite; there are {levels:?}", vector.level),
             );
         }
-        let optional = |name: &str| levels.contains(&name) && !["core", "v1_compat"].contains(&name);
+        let optional = |name: &str| levels.contains(&name) && !PLAIN_LEVELS.contains(&name);
         for name in vector.capabilities.iter().filter(|name| !optional(name.as_str())) {
             self.fault(&format!("{at}/capabilities"), format!("{name:?} is no capability"));
         }

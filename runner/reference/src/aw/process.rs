@@ -82,12 +82,13 @@ impl Failure {
 pub fn run(terms: &Terms<'_>, switches: Switches) -> Result<Vec<u8>, Failure> {
     let mut process = Process::start(terms, switches).map_err(|_| Failure::Start)?;
     let result = process.exchange(terms, switches);
-    let left = match &result {
-        Ok(_) => true,
-        Err(Failure::Exit) => switches.broken(Fault::LeftAfterExit) || switches.broken(Fault::NotEnded),
-        Err(Failure::Cancelled) => switches.broken(Fault::LeftAfterCancel) || switches.broken(Fault::NotEnded),
-        Err(_) => switches.broken(Fault::NotEnded),
-    };
+    let left = switches.broken(Fault::NotEnded)
+        || match &result {
+            Ok(_) => true,
+            Err(Failure::Exit) => switches.broken(Fault::LeftAfterExit),
+            Err(Failure::Cancelled) => switches.broken(Fault::LeftAfterCancel),
+            Err(_) => false,
+        };
     if !left {
         process.end(switches);
     }

@@ -33,6 +33,13 @@ struct Remembered {
     obeyed: BTreeSet<String>,
 }
 
+impl Remembered {
+    /// Whether a call is of a tool that only reads.
+    fn reads_with(&self, extras: &Bundle) -> bool {
+        extras.string(key::TOOL_NAME).and_then(|tool| self.reads.get(tool)) == Some(&true)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum End {
     Death,
@@ -243,7 +250,7 @@ impl Distorted<'_> {
             return Some(id.replace('-', ""));
         }
         let mut memory = lock(&self.memory.0);
-        let reads = extras.string(key::TOOL_NAME).and_then(|tool| memory.reads.get(tool)) == Some(&true);
+        let reads = memory.reads_with(extras);
         let before = memory.ends.get(id).cloned();
         let error = |code: Code| before == Some(End::Error(code.name().to_owned()));
         let new = match method {
@@ -364,8 +371,7 @@ impl Distorted<'_> {
             _ => None,
         };
         let setup = matches!(method, "negotiate" | "get_provider_info" | "list_tools");
-        let tool = extras.and_then(|extras| extras.string(key::TOOL_NAME));
-        let reads = tool.and_then(|tool| lock(&self.memory.0).reads.get(tool).copied()) == Some(true);
+        let reads = extras.is_some_and(|extras| lock(&self.memory.0).reads_with(extras));
         let anyway = self.on(Fault::UnretryableSetupRepeated) && setup
             || self.on(Fault::UnretryableReadsRepeated) && method == "execute_tool" && reads;
         let retryable = if anyway { Some(true) } else { retryable };
