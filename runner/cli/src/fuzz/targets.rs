@@ -178,6 +178,10 @@ fn answers(data: &[u8]) -> Json {
     for line in text.lines().take(16) {
         let mut words = line.splitn(3, ' ');
         let (Some(method), Some(second)) = (words.next(), words.next()) else { continue };
+        // In a pointer this would be a placeholder of the vector, and not a name that the provider chose.
+        if second.starts_with('/') && second.contains("${") {
+            continue;
+        }
         tool = TOOLS.into_iter().find(|name| *name == method).unwrap_or(tool);
         let Some(method) = METHODS.into_iter().find(|name| *name == method) else { continue };
         let value =
