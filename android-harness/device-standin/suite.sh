@@ -11,8 +11,6 @@ runner=$(realpath "$1")
 shift
 cd "$(dirname "$0")"
 targets="adb-target.toml adb-consumer-target.toml"
-# SUITE_PART=--written leaves the generated vectors out, as CI does for the time they take here.
-part=${SUITE_PART:-}
 
 work=$(mktemp -d)
 export HOME=$work # adb keeps its key there
@@ -59,8 +57,8 @@ done
 if [ $# -gt 0 ]; then
     "$runner" run "$@"
 else
-    "$runner" run --target adb-target.toml --baseline adb-baseline.toml $part --report ../build/standin-report --check-protocol
-    "$runner" run --target adb-consumer-target.toml $part --report ../build/standin-consumer-report --check-protocol
+    "$runner" run --target adb-target.toml --baseline adb-baseline.toml --report ../build/standin-report --check-protocol
+    "$runner" run --target adb-consumer-target.toml --report ../build/standin-consumer-report --check-protocol
     # How many went over the Binder, and how: the runs have to have used the app.
     grep -o 'calls of the scripted provider: {.*CARRIED=[1-9].*}' "$work/stderr" | tail -1 || {
         echo "suite.sh: the scripted provider was not called" >&2

@@ -100,6 +100,10 @@ pub struct Guard {
 /// How long the runner waits for its guard. A guard that takes longer was stopped or killed, and is replaced by force.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The same where a program is to start. Nothing of a target runs then that could have stopped the guard: it has died, which is
+/// told at once, or the machine is slow.
+const PATIENCE_TO_START: Duration = Duration::from_secs(60);
+
 /// The variable of [`Guard::mark`].
 const MARK: &str = "CETP_GUARDED_BY";
 
@@ -140,7 +144,7 @@ impl Guard {
         program.environment.push((MARK.to_owned(), self.mark.clone()));
         let [stdin, stdout, stderr] = &descriptors;
         send(&self.socket, &Order::Start(program), &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()])?;
-        match self.notice(PATIENCE)? {
+        match self.notice(PATIENCE_TO_START)? {
             Some(Notice::Started(pid)) => {
                 self.group = Some(pid);
                 Ok(())
