@@ -5,7 +5,7 @@
 #   android-harness/ci.sh [--install] CETP-CONFORMANCE
 #
 # It compiles everything, runs the harness's own tests, makes and checks the APKs, and then runs the suites against the
-# stand-in for a device: over stdio, and over Debian's adb server. Of the provider suite over stdio the transcripts are
+# stand-in for a device: over stdio, and over Debian's adb server. Of the provider suite the transcripts of both are
 # compared with the reference's, vector by vector; cargo is needed for that. It fails with the first thing that falls short.
 set -euo pipefail
 install=()
@@ -42,7 +42,9 @@ side_ends() {
 }
 trap '[ -z "$beside" ] || kill "$beside" 2>/dev/null || true' EXIT
 
+# Each transcript of the fixture provider beside the reference's, over stdio and over adb.
 transcripts() {
+    export STANDIN_REPORTS=$PWD/build/stdio-report/report.json:$PWD/build/standin-report/report.json
     (cd .. && cargo test --workspace --locked -q --test standin -- --ignored --nocapture)
 }
 
@@ -53,6 +55,7 @@ command -v adb >/dev/null || {
     apt-get install -y -qq --no-install-recommends adb
 }
 side_begins "both suites over adb" device-standin/suite.sh "$runner"
-timed "the provider suite over stdio, beside the reference" transcripts
+timed "the provider suite over stdio" "$runner" run --target device-standin/target.toml --report build/stdio-report --check-protocol
 timed "the consumer suite over stdio" "$runner" run --target device-standin/consumer-target.toml --check-protocol
 side_ends
+timed "transcripts beside the reference's" transcripts
