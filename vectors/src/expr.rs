@@ -22,7 +22,7 @@ pub trait Scope {
 
     /// Looks up a dotted path; a number selects an element of an array.
     fn path(&self, path: &str) -> Option<Cow<'_, Json>> {
-        let (first, rest) = path.split_once('.').map_or((path, None), |(a, b)| (a, Some(b)));
+        let (first, rest) = first_name(path);
         if first == "uuid" {
             return rest.map(|name| Cow::Owned(Json::String(self.uuid(name))));
         }
@@ -34,10 +34,20 @@ pub trait Scope {
     }
 }
 
+/// The first name of a dotted path, and what follows. Names are short: a search made for long texts would cost more.
+fn first_name(path: &str) -> (&str, Option<&str>) {
+    match path.bytes().position(|byte| byte == b'.') {
+        Some(dot) => (&path[..dot], Some(&path[dot + 1..])),
+        None => (path, None),
+    }
+}
+
 /// Follows a dotted path into a value.
 pub fn descend<'a>(value: &'a Json, path: &str) -> Option<&'a Json> {
-    let mut value = value;
-    for name in path.split('.') {
+    let (mut value, mut rest) = (value, Some(path));
+    while let Some(path) = rest {
+        let (name, after) = first_name(path);
+        rest = after;
         value = match value {
             Json::Object(members) => members.get(name)?,
             Json::Array(items) => items.get(name.parse::<usize>().ok()?)?,
@@ -137,8 +147,15 @@ pub fn value_of<'a>(expr: &'a Json, scope: &'a dyn Scope) -> Result<Cow<'a, Json
 /// The path of a text that is one placeholder and nothing else.
 fn placeholder(text: &str) -> Option<&str> {
     let path = text.strip_prefix("${")?.strip_suffix('}')?;
-    let odd = path.contains(['}', '$']) || path.split('.').any(str::is_empty);
-    (!odd).then_some(path)
+    // One look at each byte: this is asked of every text of every pattern.
+    let mut before = b'.';
+    for byte in path.bytes() {
+        if matches!(byte, b'}' | b'$') || (byte == b'.' && before == b'.') {
+            return None;
+        }
+        before = byte;
+    }
+    (before != b'.').then_some(path)
 }
 
 /// The value of an expression.

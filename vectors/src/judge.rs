@@ -250,9 +250,8 @@ impl<'v> Judge<'v> {
         }
     }
 
-    /// Judges one expectation; whether it held, or at least was not found broken.
-    fn expectation(&mut self, at: &str, expectation: &Expectation, own: bool, view: &View<'_>) -> bool {
-        let applies = Match::all(expectation.when.iter().map(|condition| view.applies(condition)));
+    /// Judges one expectation of which is known whether it applies; whether it held, or at least was not found broken.
+    fn expectation(&mut self, at: &str, expectation: &Expectation, applies: Match, own: bool, view: &View<'_>) -> bool {
         let held = match applies {
             Match::Yes => match view.applies(&expectation.claim) {
                 // Asked once more, for the reasons: most hold, and then nobody needs what was gathered on the way.
@@ -281,7 +280,7 @@ impl<'v> Judge<'v> {
                 .map(|one| shortened(at_value(one, expectation)))
                 .collect(),
         };
-        let note = expectation.note.as_ref().map_or_else(String::new, |note| format!(": {note}"));
+        let note = || expectation.note.as_ref().map_or_else(String::new, |note| format!(": {note}"));
         match (held, &expectation.about) {
             (Match::Yes, _) => true,
             (Match::Wrong(why), _) => {
@@ -303,12 +302,12 @@ impl<'v> Judge<'v> {
             (Match::No(mismatches), About::Requirement { id, .. }) => {
                 match strength {
                     Strength::Must | Strength::MustNot => {
-                        self.fail(finding(format!("{id} is not met{note}"), mismatches));
+                        self.fail(finding(format!("{id} is not met{}", note()), mismatches));
                     }
                     Strength::Should => {
-                        self.warnings.push(finding(format!("{id} is not met (should){note}"), mismatches));
+                        self.warnings.push(finding(format!("{id} is not met (should){}", note()), mismatches));
                     }
-                    Strength::May => self.advice.push(finding(format!("remark on {id}{note}"), mismatches)),
+                    Strength::May => self.advice.push(finding(format!("remark on {id}{}", note()), mismatches)),
                 }
                 true
             }
@@ -426,7 +425,8 @@ impl Observer for Judge<'_> {
         self.judged.extend(step.breakdown.clone());
         for expectation in &step.expect {
             // Without its precondition the rest of the step's own expectations has no ground.
-            if !self.expectation(at, expectation, true, view) {
+            let applies = Match::all(expectation.when.iter().map(|condition| view.applies(condition)));
+            if !self.expectation(at, expectation, applies, true, view) {
                 break;
             }
         }
@@ -436,18 +436,24 @@ impl Observer for Judge<'_> {
             _ => return self.outcome.is_none(),
         };
         if !cut_off {
-            for expectation in self.vector.always.iter() {
-                self.expectation(at, expectation, false, view);
+            let always = &self.vector.always;
+            let mut asked = always.asked();
+            for (n, expectation) in always.expectations().enumerate() {
+                let applies = asked.applies(n, view);
+                self.expectation(at, expectation, applies, false, view);
             }
         }
         self.outcome.is_none()
     }
 
     fn incoming(&mut self, at: &str, view: &View<'_>) -> bool {
-        for (n, expectation) in self.vector.always.iter().enumerate() {
+        let always = &self.vector.always;
+        let mut asked = always.asked();
+        for (n, expectation) in always.expectations().enumerate() {
             if !self.broken.contains(&n) {
                 let found = self.findings.len();
-                self.expectation(at, expectation, false, view);
+                let applies = asked.applies(n, view);
+                self.expectation(at, expectation, applies, false, view);
                 if self.findings.len() > found {
                     self.broken.insert(n);
                 }

@@ -1,4 +1,5 @@
 //! Shared test vectors.
+pub mod always;
 pub mod aw;
 pub mod bundle;
 pub mod compact;

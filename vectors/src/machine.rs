@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
 
 /// What a target answered to one message.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,7 +136,8 @@ pub struct View<'m> {
     answer: Option<&'m Json>,
 }
 
-type Own = BTreeMap<&'static str, Json>;
+/// Shared: what is saved of an answer is looked at again by many calls.
+type Own = BTreeMap<&'static str, Rc<Json>>;
 
 /// Is told of every step that is over.
 pub trait Observer {
@@ -210,11 +212,14 @@ struct Task<'v> {
     open: Option<(&'v Step, Own)>,
 }
 
+/// What steps saved, by name.
+type Values = BTreeMap<String, Rc<Json>>;
+
 struct Frame<'v> {
     steps: &'v [Step],
     index: usize,
     prefix: String,
-    values: BTreeMap<String, Json>,
+    values: Values,
     round: Option<Round<'v>>,
 }
 
@@ -224,7 +229,7 @@ struct Round<'v> {
     index: usize,
     kind: RoundKind,
     /// What each round saved.
-    saved: Vec<BTreeMap<String, Json>>,
+    saved: Vec<Values>,
 }
 
 enum RoundKind {
@@ -235,7 +240,7 @@ enum RoundKind {
 
 impl Scope for View<'_> {
     fn get(&self, name: &str) -> Option<Cow<'_, Json>> {
-        match self.answer.filter(|_| name == "answer").or_else(|| self.own.get(name)) {
+        match self.answer.filter(|_| name == "answer").or_else(|| self.own.get(name).map(Rc::as_ref)) {
             Some(value) => Some(Cow::Borrowed(value)),
             None => self.core.lookup(self.task, name),
         }
@@ -272,7 +277,7 @@ impl Core<'_> {
 
     fn lookup(&self, task: usize, name: &str) -> Option<Cow<'_, Json>> {
         if let Some(value) = self.frames(task).find_map(|frame| frame.values.get(name)) {
-            return Some(Cow::Borrowed(value));
+            return Some(Cow::Borrowed(value.as_ref()));
         }
         match name {
             "now" => Some(Cow::Owned(json!(self.now_ms))),
@@ -290,8 +295,8 @@ impl Core<'_> {
     }
 
     /// The saved reply of `negotiate` that brought a token.
-    fn session_of(&self, task: usize, token: &str) -> Option<&Json> {
-        let brought = |value: &&Json| value["data"]["session_token"].as_str() == Some(token);
+    fn session_of(&self, task: usize, token: &str) -> Option<&Rc<Json>> {
+        let brought = |value: &&Rc<Json>| value["data"]["session_token"].as_str() == Some(token);
         self.frames(task).flat_map(|frame| frame.values.values()).find(brought)
     }
 
@@ -430,8 +435,9 @@ impl<'v> Machine<'v> {
                 Kind::Host { .. } => aw::host_view(result),
                 _ => flatten_reply(result),
             };
+            let reply = Rc::new(reply);
             if let Some(name) = &step.save {
-                self.save(task, name, reply.clone());
+                self.save(task, name, Rc::clone(&reply));
             }
             own.insert("reply", reply);
         }
@@ -454,8 +460,8 @@ impl<'v> Machine<'v> {
         if verb == "provider.call"
             && let Some((request, session)) = script.last_request()
         {
-            own.insert("request", request);
-            own.extend(session.map(|session| ("session", session)));
+            own.insert("request", Rc::new(request));
+            own.extend(session.map(|session| ("session", Rc::new(session))));
         }
         self.core.script = Some(script);
         // Also a request that the script has no answer for, as something in it is wrong.
@@ -546,7 +552,7 @@ impl<'v> Machine<'v> {
         ready(tasks)
     }
 
-    fn save(&mut self, task: usize, name: &str, value: Json) {
+    fn save(&mut self, task: usize, name: &str, value: Rc<Json>) {
         let frame = self.core.tasks[task].frames.last_mut().expect("a frame");
         frame.values.insert(name.to_owned(), value);
     }
@@ -613,9 +619,9 @@ impl<'v> Machine<'v> {
                 if let Some(session) =
                     request["extras"]["session_token"].as_str().and_then(|token| self.core.session_of(task, token))
                 {
-                    own.insert("session", session.clone());
+                    own.insert("session", Rc::clone(session));
                 }
-                own.insert("request", request);
+                own.insert("request", Rc::new(request));
                 Ok(Some(self.wait(task, step, own, message("provider.call", params))))
             }
             Kind::Control { name, with } => {
@@ -649,7 +655,7 @@ impl<'v> Machine<'v> {
                     "args": args,
                     "timeout_ms": expr::resolve(timeout_ms, &view)?,
                 });
-                own.insert("execute", params.clone());
+                own.insert("execute", Rc::new(params.clone()));
                 Ok(Some(self.wait(task, step, own, message("consumer.execute", params))))
             }
             Kind::Advance(ms) => {
@@ -675,7 +681,7 @@ impl<'v> Machine<'v> {
             }
             Kind::Spawn(spawn) => {
                 let params = spawn_params(spawn, &view)?;
-                own.insert("request", aw::request_view(&params["stdin"], spawn.valid));
+                own.insert("request", Rc::new(aw::request_view(&params["stdin"], spawn.valid)));
                 Ok(Some(self.wait(task, step, own, message("aw.spawn", params))))
             }
             Kind::Host { scenario, scripts } => {
@@ -690,7 +696,7 @@ impl<'v> Machine<'v> {
                 let values: Result<Vec<(String, Json)>, ExprError> =
                     values.iter().map(|(name, value)| Ok((name.clone(), expr::resolve(value, &view)?))).collect();
                 for (name, value) in values? {
-                    self.save(task, &name, value);
+                    self.save(task, &name, Rc::new(value));
                 }
                 self.over(task, at, step, None, &own, observer);
                 Ok(None)
@@ -742,7 +748,7 @@ impl<'v> Machine<'v> {
     ) {
         for n in 0..copies.unwrap_or(parallel.branches.len()) {
             let steps = &parallel.branches[if copies.is_some() { 0 } else { n }];
-            let values = BTreeMap::from([("branch".to_owned(), json!(n))]);
+            let values = Values::from([("branch".to_owned(), Rc::new(json!(n)))]);
             let frame = Frame { steps, index: 0, prefix: format!("{at}{{{n}}}."), values, round: None };
             self.core.tasks.push(Task { frames: vec![frame], state: State::Ready, open: None });
         }
@@ -762,9 +768,9 @@ impl<'v> Machine<'v> {
 
     fn push_round(&mut self, task: usize, steps: &'v [Step], round: Round<'v>) {
         let prefix = format!("{}[{}].", round.at, round.index);
-        let mut values = BTreeMap::from([("i".to_owned(), json!(round.index))]);
+        let mut values = Values::from([("i".to_owned(), Rc::new(json!(round.index)))]);
         if let RoundKind::Over(items) = &round.kind {
-            values.insert("item".into(), items[round.index].clone());
+            values.insert("item".into(), Rc::new(items[round.index].clone()));
         }
         self.core.tasks[task].frames.push(Frame { steps, index: 0, prefix, values, round: Some(round) });
     }
@@ -816,13 +822,13 @@ impl<'v> Machine<'v> {
             return Ok(None);
         }
         for (name, list) in columns(round.saved) {
-            self.save(task, &name, list);
+            self.save(task, &name, Rc::new(list));
         }
         self.over(task, &at, step, None, &own, observer);
         Ok(None)
     }
 
-    fn task_over(&mut self, task: usize, values: BTreeMap<String, Json>, observer: &mut dyn Observer) {
+    fn task_over(&mut self, task: usize, values: Values, observer: &mut dyn Observer) {
         self.core.tasks[task].state = State::Done;
         if task == 0 {
             self.end.get_or_insert(End::Complete);
@@ -847,7 +853,7 @@ impl<'v> Machine<'v> {
         });
         if matches!(&step.kind, Kind::Parallel(Parallel { copies: Some(_), .. })) {
             for (name, list) in columns(saved.collect()) {
-                self.save(0, &name, list);
+                self.save(0, &name, Rc::new(list));
             }
         } else {
             for (name, value) in saved.flatten() {
@@ -862,9 +868,10 @@ impl<'v> Machine<'v> {
 }
 
 /// Values by name and round become lists by name; a round that did not save a name has null there.
-fn columns(rows: Vec<BTreeMap<String, Json>>) -> BTreeMap<String, Json> {
+fn columns(rows: Vec<Values>) -> BTreeMap<String, Json> {
     let names: BTreeSet<String> = rows.iter().flat_map(|row| row.keys().cloned()).collect();
-    let list = |name: &String| rows.iter().map(|row| row.get(name).cloned().unwrap_or(Json::Null)).collect();
+    let value = |row: &Values, name: &String| row.get(name).map_or(Json::Null, |value| value.as_ref().clone());
+    let list = |name: &String| rows.iter().map(|row| value(row, name)).collect();
     names.iter().map(|name| (name.clone(), list(name))).collect()
 }
 

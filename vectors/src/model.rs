@@ -3,6 +3,7 @@
 //! The types are what [`crate::load`] makes of the JSON: names are checked, shared rules are put in, expressions and
 //! patterns are kept as JSON and computed when the vector runs.
 
+use crate::always::Always;
 use crate::ledger::{Role, Strength};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
@@ -53,7 +54,7 @@ pub struct Vector {
     /// What happens, in order.
     pub steps: Vec<Step>,
     /// Expectations on every call of a provider, or on every request of a consumer, from the suite's rules.
-    pub always: Arc<Vec<Arc<Expectation>>>,
+    pub always: Arc<Always>,
     /// The JSON that it was read from, for readers and for campaigns; null where it was read for a run alone.
     pub source: Arc<Json>,
     /// The file that it was read from, relative to the vectors' folder.

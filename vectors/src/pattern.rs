@@ -15,10 +15,9 @@ use crate::model::Assertion;
 use crate::schema::{self, Checked};
 use serde_json::{Map, Value as Json, json};
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
-use std::rc::Rc;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 /// The operators, each with its argument and what it asks. This is the whole list.
 pub const OPERATORS: &[(&str, &str)] = &[
@@ -140,7 +139,12 @@ pub fn value_matches(that: &Json, is: &Json, scope: &dyn Scope) -> Match {
 
 /// Whether an object is a list of operators: not empty, and every member begins with `$`.
 pub fn is_operators(members: &Map<String, Json>) -> bool {
-    !members.is_empty() && members.keys().all(|name| name.starts_with('$')) && !expr::is_function(members)
+    begins_with_dollar(members) && !expr::is_function(members)
+}
+
+/// Whether an object is a function or a list of operators.
+fn begins_with_dollar(members: &Map<String, Json>) -> bool {
+    !members.is_empty() && members.keys().all(|name| name.starts_with('$'))
 }
 
 /// Whether a value (or its absence) matches a pattern.
@@ -227,8 +231,10 @@ impl Matcher<'_> {
 
     fn matches(&self, pattern: &Json, value: Option<&Json>, at: &At<'_>) -> Match {
         match pattern {
-            Json::Object(members) if expr::is_function(members) => self.computed(pattern, value, at),
-            Json::Object(members) if is_operators(members) => {
+            Json::Object(members) if begins_with_dollar(members) => {
+                if expr::is_function(members) {
+                    return self.computed(pattern, value, at);
+                }
                 Match::all(members.iter().map(|(name, argument)| self.operator(name, argument, value, at)))
             }
             Json::Object(members) => {
@@ -635,22 +641,19 @@ fn compare(a: &Json, b: &Json) -> Option<std::cmp::Ordering> {
     }
 }
 
-thread_local! {
-    static REGEXES: RefCell<HashMap<String, Rc<regex::Regex>>> = RefCell::new(HashMap::new());
-}
+/// Of all threads: a campaign begins new ones again and again.
+static REGEXES: LazyLock<RwLock<HashMap<String, Arc<regex::Regex>>>> = LazyLock::new(RwLock::default);
 
 /// Compiles a `$regex`, which matches a text as a whole.
-pub(crate) fn regex(text: &str) -> Result<Rc<regex::Regex>, String> {
-    REGEXES.with_borrow_mut(|cache| {
-        if let Some(regex) = cache.get(text) {
-            return Ok(Rc::clone(regex));
-        }
-        let regex =
-            regex::Regex::new(&format!("\\A(?s:{text})\\z")).map_err(|e| format!("not a regular expression: {e}"))?;
-        let regex = Rc::new(regex);
-        cache.insert(text.to_owned(), Rc::clone(&regex));
-        Ok(regex)
-    })
+pub(crate) fn regex(text: &str) -> Result<Arc<regex::Regex>, String> {
+    if let Some(regex) = REGEXES.read().unwrap_or_else(PoisonError::into_inner).get(text) {
+        return Ok(Arc::clone(regex));
+    }
+    let regex =
+        regex::Regex::new(&format!("\\A(?s:{text})\\z")).map_err(|e| format!("not a regular expression: {e}"))?;
+    let regex = Arc::new(regex);
+    REGEXES.write().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned(), Arc::clone(&regex));
+    Ok(regex)
 }
 
 #[cfg(test)]

@@ -8,9 +8,8 @@
 use crate::json::pointer_token;
 use jsonschema::{Draft, PatternOptions};
 use serde_json::{Map, Value as Json};
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 /// The most steps (subschema applied to value) that one validation may take. An honest result of 16 MiB against a plain
 /// schema takes a few.
@@ -174,27 +173,24 @@ fn size(json: &Json) -> u64 {
     }
 }
 
-thread_local! {
-    /// Compiling costs more than validating, and the fixture's schemas come again and again.
-    static COMPILED: RefCell<HashMap<String, Rc<jsonschema::Validator>>> = RefCell::new(HashMap::new());
-}
+/// Compiling costs more than validating, and the fixture's schemas come again and again, to all threads.
+static COMPILED: LazyLock<RwLock<HashMap<String, Arc<jsonschema::Validator>>>> = LazyLock::new(RwLock::default);
 
-fn validator(schema: &Json, draft: Draft) -> Result<Rc<jsonschema::Validator>, String> {
+fn validator(schema: &Json, draft: Draft) -> Result<Arc<jsonschema::Validator>, String> {
     let key = format!("{draft:?}{schema}");
-    COMPILED.with_borrow_mut(|cache| {
-        if let Some(validator) = cache.get(&key) {
-            return Ok(Rc::clone(validator));
-        }
-        let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT);
-        let built = jsonschema::options().with_draft(draft).with_pattern_options(patterns).build(schema);
-        let validator = built.map_err(|e| format!("the schema does not compile: {}", shorten(&e.to_string())))?;
-        if cache.len() >= 256 {
-            cache.clear();
-        }
-        let validator = Rc::new(validator);
-        cache.insert(key, Rc::clone(&validator));
-        Ok(validator)
-    })
+    if let Some(validator) = COMPILED.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        return Ok(Arc::clone(validator));
+    }
+    let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT);
+    let built = jsonschema::options().with_draft(draft).with_pattern_options(patterns).build(schema);
+    let validator = built.map_err(|e| format!("the schema does not compile: {}", shorten(&e.to_string())))?;
+    let validator = Arc::new(validator);
+    let mut cache = COMPILED.write().unwrap_or_else(PoisonError::into_inner);
+    if cache.len() >= 256 {
+        cache.clear();
+    }
+    cache.insert(key, Arc::clone(&validator));
+    Ok(validator)
 }
 
 /// Keywords whose value is a schema for the same value.

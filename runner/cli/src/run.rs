@@ -253,7 +253,8 @@ fn environment(seed: u64, adapter: &dyn Adapter, redactor: &Redactor) -> BTreeMa
     environment
 }
 
-fn threads() -> usize {
+/// So many processors there are.
+pub(crate) fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 

@@ -100,6 +100,32 @@ fn the_same_seed_gives_the_same_campaign_and_another_one_another() {
 }
 
 #[test]
+fn a_campaign_does_not_depend_on_how_many_cases_run_at_the_same_time() {
+    for (target, cases) in [("builtin:provider+not_deduplicated", "150"), ("builtin:consumer+digest_unchecked", "150")]
+    {
+        let campaign = |threads: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let corpus = folder.path().to_str().unwrap();
+            let words = ["fuzz", "--target", target, "--cases", cases, "--made-only", "--seed", "5"];
+            let (exit, output) = cetp(&[&words[..], &["--corpus", corpus, "--test-threads", threads]].concat());
+            assert_eq!(exit, 1, "{output}");
+            let content = |part: &str| -> Vec<(String, Vec<u8>)> {
+                let name = |file: &PathBuf| file.file_name().unwrap().to_str().unwrap().to_owned();
+                let files = files(&folder.path().join(part));
+                files.iter().map(|file| (name(file), std::fs::read(file).unwrap())).collect()
+            };
+            let found: Vec<String> = output.lines().filter(|l| l.starts_with("found ")).map(str::to_owned).collect();
+            (content("cases"), content("findings"), found)
+        };
+        let alone = campaign("1");
+        assert!(!alone.0.is_empty() && !alone.1.is_empty());
+        for threads in ["2", "7"] {
+            assert_eq!(campaign(threads), alone, "{target}, {threads} at the same time");
+        }
+    }
+}
+
+#[test]
 fn another_target_of_the_same_kind_is_compared() {
     let against = |other: &str| {
         let words = ["fuzz", "--target", "builtin:provider", "--against", other, "--cases", "60"];

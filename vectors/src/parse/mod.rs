@@ -6,6 +6,7 @@ mod expect;
 mod script;
 mod steps;
 
+use crate::always::Always;
 use crate::json::pointer_token;
 use crate::ledger::{Ledger, Requirement, Role, Strength};
 use crate::model::{About, Expectation, FLAGS, Generated, Reply, Stack, Vector};
@@ -31,7 +32,7 @@ pub struct Rules {
     /// The JSON of each rule: a list of expectations, which may use `${with.NAME}`.
     pub named: BTreeMap<String, Json>,
     /// Expectations on every call of a provider, or every request of a consumer, by the role of the target.
-    pub always: BTreeMap<Role, Arc<Vec<Arc<Expectation>>>>,
+    pub always: BTreeMap<Role, Arc<Always>>,
     /// Values that vectors use by name, as `${values.NAME}`.
     pub values: Arc<Json>,
     /// What scripted providers answer where a vector says nothing else, by name.
@@ -152,7 +153,10 @@ pub fn rules(json: Json, ledger: &Ledger, suite: &str) -> Result<Rules, Vec<Faul
         for (name, list) in always {
             let at = format!("/always/{}", pointer_token(&name));
             match Role::from_name(&name) {
-                Some(role) => drop(by_role.insert(role, Arc::new(parser.expectations(list, &at, &Names::rule())))),
+                Some(role) => {
+                    let always = Always::new(parser.expectations(list, &at, &Names::rule()));
+                    by_role.insert(role, Arc::new(always));
+                }
                 None => parser.fault(&at, "unknown role"),
             }
         }

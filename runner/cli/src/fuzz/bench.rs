@@ -24,6 +24,8 @@ pub struct Bench<'b> {
     session: Option<Box<dyn Session>>,
     reader: &'b Reader,
     interrupted: &'b AtomicBool,
+    /// The target's memory when it was first looked at.
+    first_peak: Option<u64>,
 }
 
 /// A target that says when it will be less busy is left alone until then, but not for longer than this.
@@ -36,17 +38,17 @@ impl<'b> Bench<'b> {
     /// It does not start.
     pub fn new(adapter: &'b dyn Adapter, reader: &'b Reader, interrupted: &'b AtomicBool) -> Result<Bench<'b>, Fault> {
         let (session, target_json, target) = engine::describe(adapter)?;
-        Ok(Bench { adapter, target_json, target, session: Some(session), reader, interrupted })
+        Ok(Bench { adapter, target_json, target, session: Some(session), reader, interrupted, first_peak: None })
     }
 
     /// The vector that was made, fitted with what its steps need.
     ///
     /// # Errors
     /// It is no vector.
-    pub fn read<'m>(&self, made: &'m Made<'_>) -> Result<Cow<'m, Vector>, String> {
+    pub fn read<'m>(&self, made: Made<'m>) -> Result<Cow<'m, Vector>, String> {
         match made {
             Made::There(vector) => Ok(Cow::Borrowed(vector)),
-            Made::New(json) => Ok(Cow::Owned(self.reader.fitted(json)?)),
+            Made::New(json) => Ok(Cow::Owned(self.reader.fitted(&json)?)),
         }
     }
 
@@ -104,9 +106,10 @@ impl<'b> Bench<'b> {
         OwnTools::ask(session.as_mut(), &self.target, self.adapter.limits().start(), allow_effects)
     }
 
-    /// The most memory that the target has used since the last question.
-    pub fn peak_memory(&mut self) -> Option<u64> {
-        self.session.as_mut().and_then(|session| session.peak_memory_bytes())
+    /// The most memory that the target has used since the last question, after that of the first question.
+    pub fn peak_memory(&mut self) -> Option<(u64, u64)> {
+        let peak = self.session.as_mut().and_then(|session| session.peak_memory_bytes())?;
+        Some((*self.first_peak.get_or_insert(peak), peak))
     }
 
     /// What makes a vector one that is read back from its file.

@@ -6,12 +6,17 @@ use super::case::{Case, Made, Material};
 use super::differ::Differ;
 use super::shrink;
 use cetp_runner::engine::{self, VectorResult};
+use cetp_runner::limits::STACK_BYTES;
 use cetp_vectors::judge::Outcome;
 use cetp_vectors::machine::Answer;
+use cetp_vectors::model::Vector;
 use cetp_vectors::transcript::Transcript;
 use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Numbers that look random and are decided by a seed (xorshift64*).
 pub struct Dice(u64);
@@ -64,6 +69,8 @@ pub struct Finding {
 /// What came of a campaign so far.
 #[derive(Debug, Default)]
 pub struct Tally {
+    /// Cases that were made, also those that are no vector.
+    pub made: u64,
     /// Cases that were run.
     pub cases: u64,
     /// Messages that were sent, and for a consumer those that it sent.
@@ -85,7 +92,12 @@ impl Tally {
 
 /// A campaign against one target.
 pub struct Campaign<'b> {
-    bench: Bench<'b>,
+    /// Cases run on as many at the same time; what is found is made small on the first.
+    benches: Vec<Bench<'b>>,
+    /// So many cases are made at a time, see [`Campaign::in_batches`].
+    batch: usize,
+    /// Cases that were made and not run yet.
+    made: VecDeque<Vec<u8>>,
     material: &'b Material,
     dice: Dice,
     /// What the suite has, still to be played.
@@ -97,12 +109,98 @@ pub struct Campaign<'b> {
     pub findings: BTreeMap<String, Finding>,
     /// How much was done.
     pub tally: Tally,
-    /// The target's memory when it was first looked at.
-    first_peak: Option<u64>,
     /// Another target, for its answers.
     differ: Option<Differ<'b>>,
 }
 
+/// A case that was run.
+struct Ran<'m> {
+    case: Case,
+    vector: Cow<'m, Vector>,
+    /// Without its transcript where nobody looks at it any more.
+    result: VectorResult,
+    /// The target could not take it.
+    not_run: bool,
+    /// How many messages there were.
+    messages: u64,
+    /// What was seen in them, see [`shown`].
+    shown: Vec<u64>,
+    broken: Vec<String>,
+}
+
+/// Runs the case that some bytes are; nothing where they are none.
+fn run<'m>(
+    bytes: &[u8],
+    material: &'m Material,
+    bench: &mut Bench<'_>,
+    compared: bool,
+) -> Result<Option<Ran<'m>>, String> {
+    let Some(case) = material.read(bytes) else { return Ok(None) };
+    let made = match (&case, material.vector(&case)) {
+        (_, Some(made)) => made,
+        (Case::Walk(_), None) => return Err("the model does not follow its own plan".into()),
+        (_, None) => return Ok(None),
+    };
+    let vector = match (&case, bench.read(made)) {
+        (_, Ok(vector)) => vector,
+        // What changes at random may name what is not there.
+        (Case::Changed(_), Err(_)) => return Ok(None),
+        (_, Err(why)) => return Err(why),
+    };
+    let mut result = bench.run_vector(&vector);
+    let not_run = result.transcript.is_none();
+    let messages = result.transcript.as_ref().map_or(0, |t| t.entries.len() + t.incoming.len()) as u64;
+    let shown = result.transcript.as_ref().map_or_else(Vec::new, shown);
+    let broken = broken(&vector, &result);
+    // It is large, and here it goes while other cases run.
+    if broken.is_empty() && !compared {
+        result.transcript = None;
+    }
+    Ok(Some(Ran { case, vector, result, not_run, messages, shown, broken }))
+}
+
+/// Runs cases, each on a bench that is free, as long as there is to be more. What came of them is in their order; those that
+/// were not run any more are the last.
+fn run_all<'b, T: Send>(
+    benches: &mut [Bench<'b>],
+    cases: &[Vec<u8>],
+    run: &(impl Fn(&Vec<u8>, &mut Bench<'b>) -> T + Sync),
+    more: &(dyn Fn() -> bool + Sync),
+) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let work = |bench: &mut Bench<'b>| {
+        let mut ran = Vec::new();
+        while more()
+            && let place = next.fetch_add(1, Ordering::Relaxed)
+            && let Some(bytes) = cases.get(place)
+        {
+            ran.push((place, run(bytes, bench)));
+        }
+        ran
+    };
+    let Some((first, others)) = benches.split_first_mut() else { return Vec::new() };
+    let mut ran = std::thread::scope(|scope| {
+        let others: Vec<_> = others
+            .iter_mut()
+            .take(cases.len().saturating_sub(1))
+            .map(|bench| {
+                let thread = std::thread::Builder::new().name("bench".into()).stack_size(STACK_BYTES);
+                thread.spawn_scoped(scope, || work(bench)).expect("the system has threads")
+            })
+            .collect();
+        let mut ran = work(first);
+        for other in others {
+            ran.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        ran
+    });
+    ran.sort_by_key(|(place, _)| *place);
+    ran.into_iter().map(|(_, ran)| ran).collect()
+}
+
+/// So many cases are made of what is known. With more of them what is learnt comes later, with fewer the processors wait
+/// longer for the last of them.
+const BATCH: usize = 32;
 /// The longest case in bytes.
 const MOST_BYTES: usize = 64;
 /// So often is the target's memory looked at, in cases.
@@ -120,7 +218,9 @@ impl<'b> Campaign<'b> {
         // The last is played first: large ones take the time of many.
         seeds.extend(small);
         Campaign {
-            bench,
+            benches: vec![bench],
+            batch: 1,
+            made: VecDeque::new(),
             material,
             dice,
             seeds,
@@ -128,7 +228,6 @@ impl<'b> Campaign<'b> {
             seen: BTreeSet::new(),
             findings: BTreeMap::new(),
             tally: Tally::default(),
-            first_peak: None,
             differ: None,
         }
     }
@@ -143,15 +242,37 @@ impl<'b> Campaign<'b> {
         self.differ.iter().flat_map(Differ::lines).collect()
     }
 
-    /// Makes a case and runs it. New findings are given back.
+    /// From now on cases are made in batches of a fixed size, and those of a batch run on several benches at the same time.
+    ///
+    /// What is learnt from a batch counts from the next one on, and what came of its cases is looked at in their order: so
+    /// a campaign does not depend on how many benches it has or on which of them is faster.
+    pub fn in_batches(&mut self, others: impl IntoIterator<Item = Bench<'b>>) {
+        self.batch = BATCH;
+        self.benches.extend(others);
+    }
+
+    /// Runs cases: as many as are left of a batch, but at most so many, and only as long as `more` says so. New findings
+    /// are given back.
     ///
     /// # Errors
     /// A case became no vector, which is a fault of this program.
-    pub fn turn(&mut self) -> Result<Vec<Finding>, String> {
-        let bytes = self.made();
-        let mut found = self.play(&bytes)?;
-        if self.tally.cases % MEMORY_EVERY == 1 {
-            found.extend(self.look_at_memory());
+    pub fn turn(&mut self, most: u64, more: &(dyn Fn() -> bool + Sync)) -> Result<Vec<Finding>, String> {
+        if self.made.is_empty() {
+            self.made = (0..self.batch).map(|_| self.make()).collect();
+        }
+        let most = usize::try_from(most).unwrap_or(usize::MAX).min(self.made.len());
+        let cases: Vec<Vec<u8>> = self.made.drain(..most).collect();
+        let (material, compared) = (self.material, self.differ.is_some());
+        let run = |bytes: &Vec<u8>, bench: &mut Bench<'_>| run(bytes, material, bench, compared);
+        let ran = run_all(&mut self.benches, &cases, &run, more);
+        let mut found = Vec::new();
+        for (bytes, ran) in cases.iter().zip(ran) {
+            self.tally.made += 1;
+            let Some(ran) = ran? else { continue };
+            found.extend(self.look_at(bytes, ran));
+            if self.tally.cases % MEMORY_EVERY == 1 {
+                found.extend(self.look_at_memory());
+            }
         }
         Ok(found)
     }
@@ -161,41 +282,32 @@ impl<'b> Campaign<'b> {
     /// # Errors
     /// As [`Campaign::turn`].
     pub fn play(&mut self, bytes: &[u8]) -> Result<Vec<Finding>, String> {
-        let Some(case) = self.material.read(bytes) else { return Ok(Vec::new()) };
-        let made = match (&case, self.material.vector(&case)) {
-            (_, Some(made)) => made,
-            (Case::Walk(_), None) => return Err("the model does not follow its own plan".into()),
-            (_, None) => return Ok(Vec::new()),
-        };
-        let vector = match (&case, self.bench.read(&made)) {
-            (_, Ok(vector)) => vector,
-            // What changes at random may name what is not there.
-            (Case::Changed(_), Err(_)) => return Ok(Vec::new()),
-            (_, Err(why)) => return Err(why),
-        };
-        let result = self.bench.run_vector(&vector);
+        let ran = run(bytes, self.material, &mut self.benches[0], self.differ.is_some())?;
+        Ok(ran.map_or_else(Vec::new, |ran| self.look_at(bytes, ran)))
+    }
+
+    /// Takes in what came of a case. New findings are given back.
+    fn look_at(&mut self, bytes: &[u8], ran: Ran<'_>) -> Vec<Finding> {
+        let Ran { case, vector, result, not_run, messages, shown, broken } = ran;
         self.tally.cases += 1;
-        if let Some(transcript) = &result.transcript {
-            self.tally.messages += (transcript.entries.len() + transcript.incoming.len()) as u64;
-            let before = self.seen.len();
-            self.seen.extend(shown(transcript));
-            if self.seen.len() > before {
-                self.corpus.push(bytes.to_vec());
-            }
+        self.tally.messages += messages;
+        let before = self.seen.len();
+        self.seen.extend(shown);
+        if self.seen.len() > before {
+            self.corpus.push(bytes.to_vec());
         }
         if let Some(differ) = &mut self.differ {
-            differ.compare(&mut self.bench, &vector, &result);
+            differ.compare(&mut self.benches[0], &vector, &result);
         }
-        let broken = broken(&vector, &result);
         match result.outcome {
-            _ if !broken.is_empty() => return Ok(self.found(&case, &result, &broken)),
+            _ if !broken.is_empty() => return self.found(&case, &result, &broken),
             Outcome::Error if !matches!(case, Case::Changed(_)) => {
                 self.tally.error(format!("{}: {}", vector.id, result.reason.as_deref().unwrap_or_default()));
             }
-            Outcome::NotRun | Outcome::NotApplicable if result.transcript.is_none() => self.tally.not_run += 1,
+            Outcome::NotRun | Outcome::NotApplicable if not_run => self.tally.not_run += 1,
             _ => {}
         }
-        Ok(Vec::new())
+        Vec::new()
     }
 
     /// Leaves out the suite's vectors as they are.
@@ -220,7 +332,7 @@ impl<'b> Campaign<'b> {
 
     /// Bytes of a vector of the suite as it is, as long as there are some: they say most in the least time, and show what
     /// there is to be changed. Then of a new case, or of a kept one that is changed.
-    fn made(&mut self) -> Vec<u8> {
+    fn make(&mut self) -> Vec<u8> {
         if let Some(seed) = self.seeds.pop() {
             return seed;
         }
@@ -255,7 +367,7 @@ impl<'b> Campaign<'b> {
             if self.findings.contains_key(&cause) {
                 continue;
             }
-            let Some((vector, message)) = shrink::shrink(case, requirement, self.material, &mut self.bench) else {
+            let Some((vector, message)) = shrink::shrink(case, requirement, self.material, &mut self.benches[0]) else {
                 // It does not come again: what rests on chance is no finding that anybody could repeat.
                 self.tally.error(format!("{requirement} was broken once and not again"));
                 continue;
@@ -273,10 +385,10 @@ impl<'b> Campaign<'b> {
         out
     }
 
-    /// Whether the target has grown.
+    /// Whether a target has grown.
     fn look_at_memory(&mut self) -> Option<Finding> {
-        let peak = self.bench.peak_memory()?;
-        let first = *self.first_peak.get_or_insert(peak);
+        let peaks = self.benches.iter_mut().filter_map(Bench::peak_memory);
+        let (first, peak) = peaks.max_by_key(|(first, peak)| peak.saturating_sub(*first))?;
         if peak.saturating_sub(first) < MOST_GROWTH || self.findings.contains_key("memory") {
             return None;
         }

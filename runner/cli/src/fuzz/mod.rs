@@ -17,15 +17,18 @@ mod targets_aw;
 
 use crate::builtin;
 use crate::exit::{Exit, Stop, interruptible};
+use crate::run::threads;
 use bench::Bench;
 use campaign::{Campaign, Finding};
 use case::Material;
 use cetp_reports::text;
+use cetp_runner::adapter::{Adapter, Fault};
 use cetp_vectors::ledger::Role;
 use cetp_vectors::load::Catalogue;
 use cetp_vectors::protocol::Describe;
 use cetp_vectors::reader::Reader;
 use differ::Differ;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -48,6 +51,10 @@ pub struct FuzzArgs {
     /// Decides the cases
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Run so many cases at the same time, each on a target of its own; all processors where nothing is given. What is found
+    /// does not depend on it
+    #[arg(long, value_name = "N", conflicts_with = "faults")]
+    test_threads: Option<NonZero<usize>>,
     /// Keeps here what showed something new, and what was found
     #[arg(long, value_name = "DIR")]
     corpus: Option<PathBuf>,
@@ -104,12 +111,19 @@ pub struct Until {
 }
 
 impl Until {
-    fn over(&self, campaign: &Campaign<'_>, turns: u64) -> bool {
+    /// So many cases are still to be run.
+    fn left(&self, campaign: &Campaign<'_>) -> u64 {
+        let tally = &campaign.tally;
         match self.cases {
-            // Cases that the target cannot take do not count, and must not keep a campaign for ever.
-            Some(most) => campaign.tally.cases >= most || turns >= most.saturating_mul(10),
-            None => Instant::now() >= self.time,
+            // Bytes that are no vector do not count, and must not keep a campaign for ever.
+            Some(most) if tally.made >= most.saturating_mul(10) => 0,
+            Some(most) => most.saturating_sub(tally.cases),
+            None => u64::MAX,
         }
+    }
+
+    fn in_time(&self) -> bool {
+        self.cases.is_some() || Instant::now() < self.time
     }
 }
 
@@ -123,10 +137,9 @@ pub fn pursue(
     interrupted: &AtomicBool,
     told: &mut dyn FnMut(&Campaign<'_>, &[Finding]),
 ) -> Result<(), String> {
-    let mut turns = 0;
-    while !until.over(campaign, turns) && !interrupted.load(Ordering::Relaxed) {
-        turns += 1;
-        let findings = campaign.turn()?;
+    let more = || until.in_time() && !interrupted.load(Ordering::Relaxed);
+    while more() && until.left(campaign) > 0 {
+        let findings = campaign.turn(until.left(campaign), &more)?;
         told(campaign, &findings);
         let about = |requirement: &str| findings.iter().any(|finding| finding.requirement == requirement);
         let enough = campaign.is_past_seeds() && !campaign.findings.is_empty();
@@ -155,11 +168,15 @@ pub fn fuzz(args: &FuzzArgs) -> Result<Exit, Stop> {
     let target = open(&args.target)?;
     let reader = Reader::new("cetp-v2").map_err(own)?;
     let interrupted = interruptible()?;
-    let gone = |fault: cetp_runner::adapter::Fault| Stop::target(format!("{}: {fault}", args.target));
+    let gone = |fault: Fault| Stop::target(format!("{}: {fault}", args.target));
     let mut bench = Bench::new(target.adapter.as_ref(), &reader, &interrupted).map_err(gone)?;
     let role = role_of(&bench.target, asked)?;
     let material = material(args, role, &mut bench)?;
+    let others = more_benches(args, target.adapter.as_ref(), &bench, || {
+        Bench::new(target.adapter.as_ref(), &reader, &interrupted).map_err(gone)
+    })?;
     let mut campaign = Campaign::new(bench, &material, args.seed);
+    campaign.in_batches(others);
     if args.made_only {
         campaign.without_seeds();
     }
@@ -187,6 +204,20 @@ pub fn fuzz(args: &FuzzArgs) -> Result<Exit, Stop> {
         return Ok(Exit::Interrupted);
     }
     Ok(if campaign.findings.is_empty() { Exit::Good } else { Exit::FallsShort })
+}
+
+/// What a campaign has beside its first bench: as many in all as the target and the processors can take.
+fn more_benches<'b>(
+    args: &FuzzArgs,
+    adapter: &dyn Adapter,
+    first: &Bench<'b>,
+    bench: impl FnMut() -> Result<Bench<'b>, Stop>,
+) -> Result<Vec<Bench<'b>>, Stop> {
+    // What a target without the fixture does with its tools may meet elsewhere what another one of it does.
+    let role = role_of(&first.target, args.role.as_deref().and_then(Role::from_name))?;
+    let alone = role == Role::Provider && first.target.fixture != Some(1);
+    let all = if alone { 1 } else { args.test_threads.map_or_else(threads, NonZero::get).min(adapter.most_sessions()) };
+    std::iter::repeat_with(bench).take(all.saturating_sub(1)).collect()
 }
 
 fn role_of(target: &Describe, asked: Option<Role>) -> Result<Role, Stop> {
