@@ -174,6 +174,7 @@ impl Checker<'_> {
 
     fn row(&mut self, row: &VectorRow, vector: &Vector, describe: &Describe) -> Judged {
         let none = Judged { judgement: None };
+        let vector = &*vector.whole();
         let planned = plan(vector, describe);
         let Some(packed) = &row.transcript else {
             self.row_without_transcript(row, &planned);

@@ -106,6 +106,13 @@ pub enum Incoming {
         /// Result or error.
         result: Result<Json, RpcError>,
     },
+    /// The answer to an `fd.read` of a target that gives bytes as they are.
+    Piece {
+        /// The request's number.
+        id: u64,
+        /// What was read.
+        piece: Piece,
+    },
     /// A request to the runner (consumers).
     Request {
         /// To be repeated in the answer.
@@ -115,6 +122,15 @@ pub enum Incoming {
         /// Its parameters.
         params: Json,
     },
+}
+
+/// What one `fd.read` brings, where it is not written as base64.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// Whether the descriptor ends with them.
+    pub eof: bool,
 }
 
 /// A JSON-RPC error.

@@ -217,6 +217,7 @@ impl Run<'_> {
 
     /// Plans and runs one vector. A session that can be used again is left in `session`, where one is taken from too.
     pub fn one(&self, vector: &Vector, session: &mut Option<Box<dyn Session>>) -> VectorResult {
+        let vector = &*vector.whole();
         match plan(vector, self.target) {
             Plan::NotRun(why) => VectorResult::without_run(vector, Outcome::NotRun, why),
             Plan::NotApplicable(why) => VectorResult::without_run(vector, Outcome::NotApplicable, why),

@@ -2,7 +2,7 @@
 //!
 //! It does what the machine says, keeps the time, and decides nothing about right and wrong: that is the observer's part.
 
-use crate::adapter::{Fault, FaultKind, Incoming, RpcError, Session, await_message};
+use crate::adapter::{Fault, FaultKind, Incoming, Piece, RpcError, Session, await_message};
 use crate::limits::Limits;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use cetp_vectors::expr::hex;
@@ -112,10 +112,11 @@ struct Flight {
 
 #[derive(Default)]
 struct Reading {
-    /// What was read, while it is not more than [`MOST_CONTENT`].
+    /// What was read, while it is not more than [`MOST_CONTENT`]; of more, what the digest lacks.
     content: Vec<u8>,
-    /// All that was read.
+    /// All that was read but for what follows the first so many bytes of the content.
     digest: Sha256,
+    digested: usize,
     bytes: u64,
     reads: u64,
     eof: bool,
@@ -388,13 +389,22 @@ impl Run<'_> {
         match incoming {
             Incoming::Answer { id, result } => match self.open.remove(&id) {
                 Some(flight) => self.answered(flight, result),
-                None => {
-                    let message = format!("the target answered request {id} of another vector");
-                    self.broke_down(None, Fault::new(FaultKind::Garbage, message));
+                None => self.foreign(id),
+            },
+            Incoming::Piece { id, piece } => match self.open.remove(&id).map(|flight| (flight.place, flight.reading)) {
+                Some((place, Some(mut reading))) => {
+                    let taken = reading.take_piece(piece, &self.entries[place].params);
+                    self.go_on_reading(place, reading, taken);
                 }
+                _ => self.foreign(id),
             },
             Incoming::Request { id, verb, params } => self.request(id, verb, params),
         }
+    }
+
+    fn foreign(&mut self, id: u64) {
+        let message = format!("the target answered request {id} of another vector");
+        self.broke_down(None, Fault::new(FaultKind::Garbage, message));
     }
 
     fn request(&mut self, id: Json, verb: String, params: Json) {
@@ -445,15 +455,31 @@ impl Run<'_> {
         let answer = checked(&self.entries[place].verb, result);
         let Some(mut reading) = flight.reading else { return self.delivered(place, answer) };
         let error = match answer {
-            Answer::Result(result) => match reading.take(&result, &self.entries[place].params) {
-                Ok(false) => return self.send(place, Some(reading)),
-                Ok(true) => return self.delivered(place, Answer::Result(reading.result(None))),
-                Err(why) => return self.broken(place, Fault::new(FaultKind::Garbage, why)),
-            },
+            Answer::Result(result) => {
+                let taken = reading.take(&result, &self.entries[place].params);
+                drop(result);
+                return self.go_on_reading(place, reading, taken);
+            }
             Answer::Refused { code, message } => json!({ "code": code, "message": message }),
             other => return self.delivered(place, other),
         };
         self.delivered(place, Answer::Result(reading.result(Some(error))));
+    }
+
+    /// `taken` is whether the reading is at its end.
+    fn go_on_reading(&mut self, place: usize, reading: Reading, taken: Result<bool, String>) {
+        match taken {
+            Ok(true) => self.delivered(place, Answer::Result(reading.result(None))),
+            Ok(false) => {
+                self.send(place, Some(reading));
+                // While the target reads on.
+                let flight = self.open.values_mut().find(|flight| flight.place == place);
+                if let Some(reading) = flight.and_then(|flight| flight.reading.as_mut()) {
+                    reading.update_digest();
+                }
+            }
+            Err(why) => self.broken(place, Fault::new(FaultKind::Garbage, why)),
+        }
     }
 
     fn delivered(&mut self, place: usize, answer: Answer) {
@@ -510,7 +536,7 @@ impl Run<'_> {
         while self.fault.is_none() && !self.open.is_empty() {
             let deadline = self.open.values().map(|flight| flight.deadline).max().expect("one is open");
             match self.session.receive(SLICE) {
-                Ok(Some(Incoming::Answer { id, .. })) => drop(self.open.remove(&id)),
+                Ok(Some(Incoming::Answer { id, .. } | Incoming::Piece { id, .. })) => drop(self.open.remove(&id)),
                 Ok(Some(Incoming::Request { id, .. })) => {
                     // A consumer that is still at work gets nothing more, and so comes to an end.
                     self.unasked += 1;
@@ -534,7 +560,6 @@ impl Run<'_> {
 impl Reading {
     /// Takes the result of an `fd.read`; whether the reading is at its end.
     fn take(&mut self, result: &Json, params: &Json) -> Result<bool, String> {
-        self.reads += 1;
         // Decoded to where it is kept: a buffer for each piece would cost more than the digest.
         let kept = self.content.len();
         let decoded = result["base64"].as_str().map(|text| STANDARD.decode_vec(text, &mut self.content));
@@ -542,28 +567,50 @@ impl Reading {
             self.content.truncate(kept);
             return Err("fd.read brought no padded base64".into());
         };
-        let bytes = &self.content[kept..];
+        self.taken(kept, result["eof"].as_bool().unwrap_or(false), params)
+    }
+
+    /// The same for bytes that came as they are.
+    fn take_piece(&mut self, piece: Piece, params: &Json) -> Result<bool, String> {
+        let kept = self.content.len();
+        if kept == 0 {
+            self.content = piece.bytes;
+        } else {
+            self.content.extend_from_slice(&piece.bytes);
+        }
+        self.taken(kept, piece.eof, params)
+    }
+
+    /// What follows the first `kept` bytes of the content has come.
+    fn taken(&mut self, kept: usize, eof: bool, params: &Json) -> Result<bool, String> {
+        self.reads += 1;
+        let brought = self.content.len() - kept;
         let most = params["max_bytes"].as_u64().unwrap_or(u64::MAX);
-        if bytes.len() as u64 > most {
-            let brought = bytes.len();
+        if brought as u64 > most {
             self.content.truncate(kept);
             return Err(format!("fd.read brought {brought} bytes where {most} were asked for"));
         }
-        self.eof = result["eof"].as_bool().unwrap_or(false);
-        if bytes.is_empty() && !self.eof {
+        self.eof = eof;
+        if brought == 0 && !eof {
             return Err("fd.read brought nothing and no end of file".into());
         }
-        self.bytes += bytes.len() as u64;
-        self.digest.update(bytes);
+        self.bytes += brought as u64;
+        Ok(eof || self.bytes >= self.limit_bytes)
+    }
+
+    fn update_digest(&mut self) {
+        let new = &self.content[self.digested..];
+        self.digest.update(new);
         if self.bytes > MOST_CONTENT {
-            let piece = bytes.len();
+            let piece = new.len();
             self.content.clear();
             self.content.shrink_to(2 * piece);
         }
-        Ok(self.eof || self.bytes >= self.limit_bytes)
+        self.digested = self.content.len();
     }
 
-    fn result(self, error: Option<Json>) -> Json {
+    fn result(mut self, error: Option<Json>) -> Json {
+        self.update_digest();
         let Reading { content, digest, bytes, reads, eof, .. } = self;
         let digest = hex(&digest.finalize());
         let mut result = json!({ "bytes": bytes, "sha256": digest, "eof": eof, "reads": reads });
@@ -588,7 +635,7 @@ pub fn exchange(session: &mut dyn Session, verb: &str, params: &Json, limit: Dur
     let id = session.send(verb, params)?;
     match await_message(session, limit)? {
         Incoming::Answer { id: answered, result } if answered == id => Ok(checked(verb, result)),
-        Incoming::Answer { id, .. } => {
+        Incoming::Answer { id, .. } | Incoming::Piece { id, .. } => {
             Err(Fault::new(FaultKind::Garbage, format!("the target answered request {id} out of turn")))
         }
         Incoming::Request { verb: asked, .. } => {

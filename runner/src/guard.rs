@@ -279,6 +279,8 @@ pub fn run_if_asked() {
 /// The socket or a wait failed; everything that was started is then killed as well.
 pub fn serve() -> io::Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    // The runner may do without huge pages and leaves that to its children; a target's speed is not to depend on it.
+    let _ = rustix::thread::disable_transparent_huge_pages(false);
     // Signals to a whole process tree, as a CI server sends them, reach the runner, which then ends us in order.
     let heard = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {

@@ -159,7 +159,7 @@ impl Conversation {
     pub fn settled(id: u64, incoming: &Incoming) -> Result<(), Fault> {
         match incoming {
             Incoming::Answer { id: answered, .. } if *answered == id => Ok(()),
-            Incoming::Answer { id, .. } => {
+            Incoming::Answer { id, .. } | Incoming::Piece { id, .. } => {
                 Err(Fault::new(FaultKind::Garbage, format!("the target answered request {id} late, after its vector")))
             }
             Incoming::Request { verb, .. } => {

@@ -112,6 +112,15 @@ impl fmt::Display for JsonError {
 /// # Errors
 /// The first fault with its place; see [`Fault`].
 pub fn parse(text: &[u8], limits: Limits) -> Result<Value, JsonError> {
+    parse_without(text, limits, usize::MAX, &[])
+}
+
+/// [`parse`], but members of these names whose values lie at this level are null: they are passed over, which takes a fraction
+/// of the time and no memory. Of what is passed over only strings and the number of brackets have to be right.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_without(text: &[u8], limits: Limits, level: usize, names: &[&str]) -> Result<Value, JsonError> {
     if text.len() > limits.max_bytes {
         return Err(JsonError { fault: Fault::TooLong, offset: limits.max_bytes, pointer: String::new() });
     }
@@ -123,7 +132,7 @@ pub fn parse(text: &[u8], limits: Limits) -> Result<Value, JsonError> {
     if text.starts_with('\u{feff}') {
         return Err(JsonError { fault: Fault::Encoding, offset: 0, pointer: String::new() });
     }
-    Reader { text, at: 0, limits, values: 0, open: Vec::new() }.document()
+    Reader { text, at: 0, limits, passed: (level, names), values: 0, open: Vec::new() }.document()
 }
 
 /// [`parse`] with [`Limits::TEXT`].
@@ -132,6 +141,39 @@ pub fn parse(text: &[u8], limits: Limits) -> Result<Value, JsonError> {
 /// As [`parse`].
 pub fn parse_text(text: &str) -> Result<Value, JsonError> {
     parse(text.as_bytes(), Limits::TEXT)
+}
+
+/// The text of each item of a list that is a member of the document, of which only so much is read: a document that [`parse`]
+/// accepts is taken for granted.
+pub fn items_of<'t>(text: &'t str, list: &str) -> Option<Vec<&'t str>> {
+    let mut reader = Reader { text, at: 0, limits: Limits::TEXT, passed: (0, &[]), values: 0, open: Vec::new() };
+    reader.blank();
+    reader.take(b'{').then_some(())?;
+    loop {
+        reader.blank();
+        let name = reader.string().ok()?;
+        reader.blank();
+        reader.take(b':').then_some(())?;
+        reader.blank();
+        if name == list {
+            break;
+        }
+        reader.pass().ok()?;
+        reader.blank();
+        reader.take(b',').then_some(())?;
+    }
+    reader.take(b'[').then_some(())?;
+    let mut items = Vec::new();
+    reader.blank();
+    while !reader.take(b']') {
+        let start = reader.at;
+        reader.pass().ok()?;
+        items.push(text[start..reader.at].trim_end());
+        reader.blank();
+        let _ = reader.take(b',');
+        reader.blank();
+    }
+    Some(items)
 }
 
 /// Escapes one reference token of a JSON Pointer.
@@ -156,6 +198,8 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     limits: Limits,
+    /// Level and names of the members that are passed over.
+    passed: (usize, &'a [&'a str]),
     values: usize,
     open: Vec<Open>,
 }
@@ -173,6 +217,7 @@ impl Reader<'_> {
             }
             self.values += 1;
             let mut value = match self.peek() {
+                Some(_) if self.is_passed() => self.pass()?,
                 Some(b'[') => {
                     self.at += 1;
                     self.blank();
@@ -241,6 +286,54 @@ impl Reader<'_> {
                 };
             }
         }
+    }
+
+    fn is_passed(&self) -> bool {
+        let (level, names) = self.passed;
+        self.open.len() == level
+            && matches!(self.open.last(), Some(Open::Object { name, .. }) if names.contains(&name.as_str()))
+    }
+
+    /// Goes behind a value without reading it.
+    fn pass(&mut self) -> Result<Value, JsonError> {
+        let mut inside = 0_usize;
+        loop {
+            match self.peek() {
+                Some(b'"') => self.pass_string()?,
+                Some(b'[' | b'{') => {
+                    inside += 1;
+                    self.at += 1;
+                    continue;
+                }
+                Some(b']' | b'}') if inside > 0 => {
+                    inside -= 1;
+                    self.at += 1;
+                }
+                Some(b',' | b']' | b'}') if inside == 0 => return Ok(Value::Null),
+                Some(_) => {
+                    self.at += 1;
+                    continue;
+                }
+                None => return Err(self.error(Fault::Syntax("the text ends too early"))),
+            }
+            if inside == 0 {
+                return Ok(Value::Null);
+            }
+        }
+    }
+
+    fn pass_string(&mut self) -> Result<(), JsonError> {
+        self.at += 1;
+        loop {
+            match self.peek() {
+                Some(b'"') => break,
+                Some(b'\\') => self.at += 2,
+                Some(_) => self.at += 1,
+                None => return Err(self.error(Fault::Syntax("a string does not end"))),
+            }
+        }
+        self.at += 1;
+        Ok(())
     }
 
     fn member_name(&mut self) -> Result<(), JsonError> {
@@ -562,6 +655,27 @@ mod tests {
         assert!(read.join().unwrap());
         let text = "[".repeat(20_000);
         assert_eq!(parse_text(&text).map(|_| ()).unwrap_err().fault, Fault::TooDeep);
+    }
+
+    #[test]
+    fn members_at_a_level_are_passed_over() {
+        let heads = |text: &str| parse_without(text.as_bytes(), Limits::TEXT, 1, &["x", "y"]);
+        let text = r#"{"x":[1,{"a":"]\\\"}"},[]],"a":{"x":[2]},"y": "\\" ,"b":3}"#;
+        assert_eq!(heads(text), Ok(json!({"x": null, "a": {"x": [2]}, "y": null, "b": 3})));
+        assert_eq!(heads("{\"x\":12,\"y\":tr}"), Ok(json!({"x": null, "y": null})));
+        for text in ["{\"x\":[1", "{\"x\":\"1", "{\"x\":\"\\", "{\"x\":[1]]}", "{\"x\":1,\"x\":2}", "{\"x\":[1] 2}"] {
+            assert!(heads(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn items_of_a_list_are_told_apart() {
+        let text = r#" {"a": [1], "b" :[ {"x":[2,"]"]} , 3 ,"\"," ,[]], "c": 1}"#;
+        assert_eq!(items_of(text, "b"), Some(vec![r#"{"x":[2,"]"]}"#, "3", r#""\",""#, "[]"]));
+        assert_eq!(items_of(text, "a"), Some(vec!["1"]));
+        assert_eq!(items_of(text, "c"), None);
+        assert_eq!(items_of(text, "d"), None);
+        assert_eq!(items_of("{\"b\":[]}", "b"), Some(Vec::new()));
     }
 
     #[test]

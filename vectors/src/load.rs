@@ -6,16 +6,17 @@
 use crate::contract::Contract;
 use crate::expr::sha256_hex;
 use crate::fixture;
-use crate::json::{JsonError, Limits, parse};
+use crate::json::{JsonError, Limits, items_of, parse, parse_without};
 use crate::ledger::{Ledger, Role};
 use crate::model::Vector;
 use crate::parse::{self, Context, Fault, Part, Rules};
+use crate::reader::{Reader, Unread};
 use serde_json::Value as Json;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// Every embedded file: its path in the vectors' folder, and its text.
 pub static EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
@@ -83,17 +84,25 @@ enum Extent<'e> {
     Whole,
     /// What vectors are about.
     Heads,
-    /// What it takes to run the vectors of a suite for a role; of the others what they are about, and no tables.
+    /// What vectors are about, no tables, and what it takes to read those of a suite for a role whole when they are to run.
     Side(&'e str, Role),
 }
 
 impl Extent<'_> {
-    /// How much of the vectors of a suite for a role is read.
-    fn part(self, suite: &str, role: Role) -> Part {
+    /// How much of vectors is read now.
+    fn part(self) -> Part {
         match self {
             Extent::Whole => Part::Whole,
-            Extent::Side(s, r) if s == suite && r == role => Part::Steps,
             Extent::Heads | Extent::Side(..) => Part::Head,
+        }
+    }
+
+    /// The JSON of a file of vectors, as far as it is read.
+    fn parse(self, text: &[u8]) -> Result<Json, JsonError> {
+        match self {
+            Extent::Whole => parse(text, Limits::TEXT),
+            // The members of a vector lie at this level: /vectors/0/steps.
+            Extent::Heads | Extent::Side(..) => parse_without(text, Limits::TEXT, 3, &["steps", "providers"]),
         }
     }
 
@@ -141,8 +150,9 @@ impl Catalogue {
         Catalogue::unbroken(Extent::Whole)
     }
 
-    /// The vectors that are part of the program, for a run of a suite against a target of a role: the vectors of others have
-    /// no steps, none has its source, and there are no tables. All of it as values would take many times the text.
+    /// The vectors that are part of the program, for a run of a suite against a target of a role: these are read whole when
+    /// they run ([`Vector::whole`]), the vectors of others have no steps, none has its source, and there are no tables. All of
+    /// it as values would take many times the text.
     ///
     /// # Panics
     /// When they are broken, which a test excludes.
@@ -187,7 +197,7 @@ impl Catalogue {
             match std::fs::read(path) {
                 Ok(text) => {
                     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                    placed(&name, text, &mut files, &mut known);
+                    placed(&name, text, extent, &mut files, &mut known);
                 }
                 Err(error) => faults.push(whole(path.display().to_string(), error.to_string())),
             }
@@ -260,9 +270,15 @@ impl Catalogue {
                 faults.push((name.clone(), Fault { pointer: String::new(), message }));
             }
         }
-        let mut rules: BTreeMap<String, Rules> = BTreeMap::new();
+        let mut rules: BTreeMap<String, Arc<Rules>> = BTreeMap::new();
         let mut read = |name: &String, text: &[u8], faults: &mut Vec<(String, Fault)>| {
-            let value = known.remove(name).map_or_else(|| parse(text, Limits::TEXT), Ok);
+            let value = known.remove(name).map_or_else(
+                || match kind_of(name) {
+                    Some(FileKind::Vectors(..)) => extent.parse(text),
+                    _ => parse(text, Limits::TEXT),
+                },
+                Ok,
+            );
             let told = |error: JsonError| {
                 faults.push((name.clone(), Fault { pointer: error.pointer.clone(), message: error.to_string() }));
             };
@@ -274,14 +290,21 @@ impl Catalogue {
                 let Some(value) = read(name, text, &mut faults) else { continue };
                 match parse::rules(value, &ledger, suite) {
                     Ok(read) => {
-                        rules.insert(suite.clone(), read);
+                        rules.insert(suite.clone(), Arc::new(read));
                     }
                     Err(list) => faults.extend(list.into_iter().map(|fault| (name.clone(), fault))),
                 }
             }
         }
         let callers = fixture::caller_names();
-        let no_rules = Rules::default();
+        let no_rules = Arc::default();
+        let reader = match extent {
+            Extent::Side(suite, _) => {
+                let rules = rules.get(suite).unwrap_or(&no_rules);
+                Some(Arc::new(Reader::with(suite, ledger.clone(), Arc::clone(rules))))
+            }
+            _ => None,
+        };
         let mut vectors: Vec<Vector> = Vec::new();
         let mut tables = BTreeMap::new();
         // One after the other: as values, all files together take many times their text.
@@ -294,10 +317,17 @@ impl Catalogue {
             match kind {
                 Some(FileKind::Vectors(suite, role)) => {
                     let rules = rules.get(&suite).unwrap_or(&no_rules);
-                    let part = extent.part(&suite, role);
+                    let part = extent.part();
                     let context = Context { ledger: &ledger, rules, callers: &callers, file: name, part };
+                    let side = matches!(extent, Extent::Side(s, r) if s == suite && r == role);
                     match parse::vectors(value, &context) {
-                        Ok(list) => {
+                        Ok(mut list) => {
+                            if let (true, Some(reader), Cow::Borrowed(text)) = (side, &reader, text) {
+                                let texts = str::from_utf8(text).ok().and_then(|text| items_of(text, "vectors"));
+                                for (vector, text) in list.iter_mut().zip(texts.expect("it has been read")) {
+                                    vector.unread = Some(Unread::new(text, Arc::clone(reader)));
+                                }
+                            }
                             for (n, vector) in list.iter().enumerate() {
                                 if vector.suite != suite || vector.role != role {
                                     let message = format!("lies in the folder of {suite}, {}", role.name());
@@ -364,8 +394,8 @@ fn digest<'f>(files: impl Iterator<Item = (&'f str, &'f [u8])>) -> String {
 
 /// A single file says itself where it belongs, its vectors by role; one that does not is refused by the reader, wherever
 /// it is put.
-fn placed(name: &str, text: Vec<u8>, files: &mut Files, known: &mut BTreeMap<String, Json>) {
-    let json = parse(&text, Limits::TEXT).ok();
+fn placed(name: &str, text: Vec<u8>, extent: Extent<'_>, files: &mut Files, known: &mut BTreeMap<String, Json>) {
+    let json = extent.parse(&text).ok();
     let member = |name: &str| json.as_ref().and_then(|json| json.get(name));
     let suite = member("suite").and_then(Json::as_str).filter(|s| SUITES.contains(s)).unwrap_or(SUITES[0]).to_owned();
     let role_of = |vector: &Json| vector["role"].as_str().and_then(Role::from_name).unwrap_or(Role::Provider);
@@ -379,6 +409,8 @@ fn placed(name: &str, text: Vec<u8>, files: &mut Files, known: &mut BTreeMap<Str
         files.insert(place, Cow::Owned(text));
         return;
     }
+    // What is left out of heads belongs to the text.
+    let json = if matches!(extent, Extent::Whole) { json } else { parse(&text, Limits::TEXT).ok() };
     for role in &roles {
         let mut json = json.clone().unwrap_or_default();
         if let Some(Json::Array(vectors)) = json.get_mut("vectors") {

@@ -240,7 +240,9 @@ enum RoundKind {
 
 impl Scope for View<'_> {
     fn get(&self, name: &str) -> Option<Cow<'_, Json>> {
-        match self.answer.filter(|_| name == "answer").or_else(|| self.own.get(name).map(Rc::as_ref)) {
+        // A step has a reply of its own only where that is not the answer as it came.
+        let own = self.own.get(name).map(Rc::as_ref);
+        match own.or_else(|| self.answer.filter(|_| matches!(name, "answer" | "reply"))) {
             Some(value) => Some(Cow::Borrowed(value)),
             None => self.core.lookup(self.task, name),
         }
@@ -431,15 +433,21 @@ impl<'v> Machine<'v> {
                 self.core.version_1_ids.extend(version_1_ids(result));
             }
             let reply = match &step.kind {
-                Kind::Spawn(_) => aw::exchange_view(result),
-                Kind::Host { .. } => aw::host_view(result),
-                _ => flatten_reply(result),
+                Kind::Spawn(_) => Cow::Owned(aw::exchange_view(result)),
+                Kind::Host { .. } => Cow::Owned(aw::host_view(result)),
+                _ => flattened(result),
             };
-            let reply = Rc::new(reply);
+            // Where it is the answer as it came, there is no second copy of it but in what is saved.
+            let own_reply = match reply {
+                Cow::Owned(reply) => Some(Rc::new(reply)),
+                Cow::Borrowed(_) => None,
+            };
             if let Some(name) = &step.save {
-                self.save(task, name, Rc::clone(&reply));
+                self.save(task, name, own_reply.clone().unwrap_or_else(|| Rc::new(result.clone())));
             }
-            own.insert("reply", reply);
+            if let Some(reply) = own_reply {
+                own.insert("reply", reply);
+            }
         }
         // A pause that is given up belongs to the repeat, whose place has no round.
         let place =
@@ -988,10 +996,15 @@ pub(crate) fn request_view(params: &Json) -> Json {
 /// What placeholders see of an answer: for a Bundle its keys without their types, `data` read as JSON where it is some;
 /// for anything else the answer itself.
 pub fn flatten_reply(result: &Json) -> Json {
+    flattened(result).into_owned()
+}
+
+/// [`flatten_reply`], which copies nothing where there is no Bundle: the content of a descriptor may be large.
+fn flattened(result: &Json) -> Cow<'_, Json> {
     let bundle = result.get("bundle").filter(|bundle| bundle.is_object());
     match bundle.and_then(|bundle| Bundle::from_json(bundle).ok()) {
-        Some(bundle) => flatten_bundle(bundle),
-        None => result.clone(),
+        Some(bundle) => Cow::Owned(flatten_bundle(bundle)),
+        None => Cow::Borrowed(result),
     }
 }
 

@@ -5,7 +5,9 @@
 
 use crate::always::Always;
 use crate::ledger::{Role, Strength};
+use crate::reader::Unread;
 use serde_json::{Map, Value as Json};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -59,6 +61,8 @@ pub struct Vector {
     pub source: Arc<Json>,
     /// The file that it was read from, relative to the vectors' folder.
     pub file: String,
+    /// Where it has no steps yet and can be read whole: see [`Vector::whole`].
+    pub unread: Option<Unread>,
 }
 
 /// The flags that a vector may have, each with its meaning.
@@ -433,6 +437,15 @@ pub enum Assertion {
 }
 
 impl Vector {
+    /// The vector with its steps, which are read now where they were not yet: as values, the steps of a suite take many times
+    /// their text, and one vector after another runs.
+    pub fn whole(&self) -> Cow<'_, Vector> {
+        match &self.unread {
+            None => Cow::Borrowed(self),
+            Some(unread) => Cow::Owned(Vector { generated: self.generated.clone(), ..unread.read(&self.file) }),
+        }
+    }
+
     /// Every step, at any depth.
     pub fn all_steps(&self) -> Vec<&Step> {
         let mut out: Vec<&Step> = Vec::new();

@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stdout, reason = "a test says why it did not run")]
 
+use cetp_vectors::ledger::Role;
 use cetp_vectors::load::Catalogue;
 use cetp_vectors::model::Vector;
 use std::path::{Path, PathBuf};
@@ -122,4 +123,25 @@ fn heads_tell_the_same_of_every_vector_but_its_steps() {
     };
     assert!(whole.vectors.iter().map(about).eq(heads.vectors.iter().map(about)));
     assert!(heads.vectors.iter().all(|vector| vector.steps.is_empty()));
+}
+
+#[test]
+fn a_vector_that_is_read_when_it_runs_is_the_one_that_a_whole_reading_gives() {
+    let told = |vector: &Vector| {
+        let Vector { id, steps, providers, needs, tools, callers, facts, generated, file, .. } = vector;
+        format!("{id} {steps:?} {providers:?} {needs:?} {tools:?} {callers:?} {facts:?} {generated:?} {file}")
+    };
+    let whole = Catalogue::embedded();
+    let mut sides: Vec<(&str, Role)> =
+        whole.vectors.iter().map(|vector| (vector.suite.as_str(), vector.role)).collect();
+    sides.sort();
+    sides.dedup();
+    for (suite, role) in sides {
+        let mine = |vector: &&Vector| vector.suite == suite && vector.role == role;
+        let late = Catalogue::embedded_for(suite, role);
+        assert_eq!(late.sha256, whole.sha256);
+        assert!(late.vectors.iter().all(|vector| vector.steps.is_empty()));
+        let read = late.vectors.iter().filter(mine).map(|vector| told(&vector.whole()));
+        assert!(whole.vectors.iter().filter(mine).map(told).eq(read), "{suite}, {}", role.name());
+    }
 }

@@ -8,7 +8,7 @@ use cetp_reference::consumer::target::{ConsumerTarget, HostError};
 use cetp_reference::session::Capabilities;
 use cetp_reference::switches::Switches;
 use cetp_reference::target::{Options, ProviderTarget, VerbError};
-use cetp_runner::adapter::{Adapter, RpcError};
+use cetp_runner::adapter::{Adapter, Piece, RpcError};
 use cetp_runner::inprocess::{Host, InProcessAdapter, LocalError, LocalTarget};
 use cetp_runner::limits::Limits;
 use cetp_runner::target::Opener;
@@ -26,6 +26,12 @@ impl LocalTarget for Provider {
     fn handle(&self, number: u64, verb: &str, params: &Json, _host: &dyn Host) -> Result<Json, LocalError> {
         let place = usize::try_from(number).unwrap_or(usize::MAX);
         self.0.handle_at(place, verb, params).map_err(local)
+    }
+
+    fn read(&self, number: u64, params: &Json) -> Option<Result<Piece, LocalError>> {
+        let place = usize::try_from(number).unwrap_or(usize::MAX);
+        let read = self.0.read_at(place, params).map_err(local);
+        Some(read.map(|(bytes, eof)| Piece { bytes, eof }))
     }
 
     fn schedule(&self, seed: u64, calls: usize) {

@@ -38,8 +38,10 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// What is freed in large pieces goes back to the system at once and not some time later: a target that answers with megabytes
-/// must not make this program several times as large.
-fn return_memory_at_once() {
+/// must not make this program several times as large. Nor must a hundred threads, whose first few bytes would have a huge page
+/// each; where the system knows no such pages there is nothing to switch off.
+fn keep_memory_small() {
+    let _ = rustix::thread::disable_transparent_huge_pages(true);
     /// `mi_option_purge_delay` of mimalloc.h, in milliseconds; the crate names those beside it only.
     const PURGE_DELAY: std::ffi::c_int = 15;
     // SAFETY: it sets a number of the allocator, which may be set at any time.
@@ -97,7 +99,7 @@ struct VectorsArg {
 
 /// The program.
 pub fn main() -> ExitCode {
-    return_memory_at_once();
+    keep_memory_small();
     // Before anything else: this executable also serves as the guard of target processes.
     cetp_runner::guard::run_if_asked();
     // And as the provider that a host under test starts.

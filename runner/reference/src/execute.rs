@@ -868,6 +868,16 @@ impl Provider {
             value["at"] = json!(0);
             return Ok(value.to_string());
         }
-        Ok(value.to_string())
+        Ok(text_of(&value))
     }
+}
+
+/// JSON text. A large value is mostly texts: with room for them nothing is copied while it is written.
+fn text_of(value: &Json) -> String {
+    /// More than names and numbers of the fixture's results take.
+    const REST: usize = 64;
+    let texts = value.as_object().into_iter().flat_map(|members| members.values()).filter_map(Json::as_str);
+    let mut out = Vec::with_capacity(texts.map(str::len).sum::<usize>() + REST);
+    serde_json::to_writer(&mut out, value).expect("JSON can be written");
+    String::from_utf8(out).expect("JSON is UTF-8")
 }

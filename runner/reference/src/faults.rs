@@ -406,11 +406,11 @@ pub(crate) fn written<'j>(switches: &Switches, json: Cow<'j, str>) -> Cow<'j, st
 }
 
 /// What lies in a result file, instead of the value.
-pub(crate) fn file_content(switches: &Switches, value: &str) -> Vec<u8> {
+pub(crate) fn file_content<'v>(switches: &Switches, value: &'v str) -> Cow<'v, [u8]> {
     match () {
-        () if switches.broken(Fault::FileCutAt1MiB) => value.as_bytes()[..value.len().min(1 << 20)].to_vec(),
-        () if switches.broken(Fault::FileEndsInNewline) => format!("{value}\n").into_bytes(),
-        () => value.as_bytes().to_vec(),
+        () if switches.broken(Fault::FileCutAt1MiB) => Cow::Borrowed(&value.as_bytes()[..value.len().min(1 << 20)]),
+        () if switches.broken(Fault::FileEndsInNewline) => Cow::Owned(format!("{value}\n").into_bytes()),
+        () => Cow::Borrowed(value.as_bytes()),
     }
 }
 

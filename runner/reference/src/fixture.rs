@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::session::Capabilities;
 use crate::store::exists;
 use crate::switches::{Fault, Leeway, Switches};
+use cetp_vectors::json::object;
 use rusqlite::{Connection, params};
 use serde_json::{Value as Json, json};
 
@@ -243,7 +244,7 @@ impl Application for Fixture {
             }
             "fixture_blob" => {
                 let fill = if work.args["fill"] == "cjk" { "测" } else { "x" };
-                Ok(json!({ "blob": fill.repeat(length(&work)) }))
+                Ok(object([("blob", Json::String(fill.repeat(length(&work))))]))
             }
             "fixture_ledger" => {
                 let mut statement = db.prepare_cached("SELECT request_id, tool, value FROM ledger ORDER BY entry")?;
@@ -269,7 +270,7 @@ impl Application for Fixture {
                 }
                 let mut value = json!({ "entry": self.enter(db, work, text(&work, "value"))? });
                 if work.args.get("length").is_some() {
-                    value["blob"] = json!("x".repeat(length(&work)));
+                    value["blob"] = Json::String("x".repeat(length(&work)));
                 }
                 Ok(value)
             }

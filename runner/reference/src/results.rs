@@ -14,6 +14,8 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
 
 /// The result files that are open. They belong to the process and end with it.
 #[derive(Debug, Default)]
@@ -21,8 +23,12 @@ pub(crate) struct Files(HashMap<String, File>);
 
 #[derive(Debug)]
 struct File {
-    content: Vec<u8>,
-    at: usize,
+    /// Without a name, so that it is gone with its last descriptor. In memory a large result would be held once more.
+    content: std::fs::File,
+    /// Digest of the value that it was made for; only a fault looks at it.
+    sha256: String,
+    size: u64,
+    at: u64,
 }
 
 impl Call<'_> {
@@ -89,19 +95,22 @@ impl Call<'_> {
         let inline = || Cow::Owned(format!(r#"{{"kind":"inline","value":{value}}}"#));
         let digested = if self.broken(Fault::DigestOfEnvelope) { inline() } else { Cow::Borrowed(value) };
         let value = if self.broken(Fault::FileHoldsEnvelope) { inline() } else { Cow::Borrowed(value) };
+        let sha256 = hex(&Sha256::digest(digested.as_bytes()));
         let mut envelope = json!({
             "kind": "file",
             "media_type": "application/json",
             "size_bytes": if self.broken(Fault::FileSizeInCharacters) { value.chars().count() } else { value.len() },
-            "sha256": hex(&Sha256::digest(digested.as_bytes())),
+            "sha256": sha256,
         });
         if self.broken(Fault::FileWithItsValue) && value.len() < 1 << 20 {
             envelope["value"] = serde_json::from_str(&value)?;
         }
         let mut id = random_name("fd-")?;
-        let file = File { content: faults::file_content(switches, &value), at: 0 };
+        let content = faults::file_content(switches, &value);
+        let mut file = File { content: tempfile::tempfile()?, sha256, size: content.len() as u64, at: 0 };
+        file.content.write_all(&content)?;
         let mut files = lock(&self.provider.files);
-        match files.0.iter().find(|(_, open)| open.content == file.content) {
+        match files.0.iter().find(|(_, open)| open.sha256 == file.sha256) {
             Some((open, _)) if self.broken(Fault::FileShared) => id.clone_from(open),
             _ => drop(files.0.insert(id.clone(), file)),
         }
@@ -136,13 +145,17 @@ impl Call<'_> {
 
 impl Provider {
     /// The next bytes of a result file and whether it ends with them; nothing if it is not open.
-    pub fn read_file(&self, id: &str, max_bytes: usize) -> Option<(Vec<u8>, bool)> {
+    ///
+    /// # Errors
+    /// The system does not let it be read.
+    pub fn read_file(&self, id: &str, max_bytes: usize) -> Result<Option<(Vec<u8>, bool)>> {
         let mut files = lock(&self.files);
-        let file = files.0.get_mut(id)?;
-        let end = file.content.len().min(file.at.saturating_add(max_bytes.min(MAX_READ_BYTES)));
-        let bytes = file.content[file.at..end].to_vec();
-        file.at = end;
-        Some((bytes, end == file.content.len()))
+        let Some(file) = files.0.get_mut(id) else { return Ok(None) };
+        let left = usize::try_from(file.size - file.at).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; left.min(max_bytes).min(MAX_READ_BYTES)];
+        file.content.read_exact_at(&mut bytes, file.at)?;
+        file.at += bytes.len() as u64;
+        Ok(Some((bytes, file.at == file.size)))
     }
 
     /// Closes a result file; it may be closed already.

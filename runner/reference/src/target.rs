@@ -140,7 +140,7 @@ impl ProviderTarget {
     /// # Errors
     /// See [`VerbError`].
     pub fn handle(&self, verb: &str, params: &Json) -> Result<Json, VerbError> {
-        self.handle_as(|| label(verb, params), verb, params)
+        self.in_round(|| label(verb, params), |schedule| self.act(schedule, verb, params))
     }
 
     /// Handles one verb as the call at `place` in the scheduled round: equal places, seeds and calls give equal
@@ -150,13 +150,21 @@ impl ProviderTarget {
     /// # Errors
     /// See [`VerbError`].
     pub fn handle_at(&self, place: usize, verb: &str, params: &Json) -> Result<Json, VerbError> {
-        self.handle_as(|| format!("{place:020}"), verb, params)
+        self.in_round(|| format!("{place:020}"), |schedule| self.act(schedule, verb, params))
     }
 
-    fn handle_as(&self, label: impl FnOnce() -> String, verb: &str, params: &Json) -> Result<Json, VerbError> {
+    /// [`handle_at`](ProviderTarget::handle_at) for `fd.read`, with the bytes as they are, and whether the file ends with them.
+    ///
+    /// # Errors
+    /// See [`VerbError`].
+    pub fn read_at(&self, place: usize, params: &Json) -> Result<(Vec<u8>, bool), VerbError> {
+        self.in_round(|| format!("{place:020}"), |schedule| self.read(schedule, Params(params)))
+    }
+
+    fn in_round<T>(&self, label: impl FnOnce() -> String, act: impl FnOnce(&dyn Schedule) -> T) -> T {
         match self.next_round() {
-            None => self.act(&Free, verb, params),
-            Some(round) => self.act(&round.join(label()), verb, params),
+            None => act(&Free),
+            Some(round) => act(&round.join(label())),
         }
     }
 
@@ -182,7 +190,10 @@ impl ProviderTarget {
             }
             "provider.manifest" => Ok(self.manifest()),
             "provider.call" => self.call(schedule, params),
-            "fd.read" => self.read(schedule, params),
+            "fd.read" => {
+                let (bytes, eof) = self.read(schedule, params)?;
+                Ok(object([("base64", Json::String(STANDARD.encode(bytes))), ("eof", Json::Bool(eof))]))
+            }
             "fd.close" => {
                 self.present(schedule)?.close_file(params.text("fd")?);
                 Ok(json!({}))
@@ -306,12 +317,11 @@ impl ProviderTarget {
         })
     }
 
-    fn read(&self, schedule: &dyn Schedule, params: Params<'_>) -> Result<Json, VerbError> {
+    fn read(&self, schedule: &dyn Schedule, params: Params<'_>) -> Result<(Vec<u8>, bool), VerbError> {
         let max_bytes = usize::try_from(params.whole("max_bytes")?).ok().filter(|max| *max > 0);
         let max_bytes = max_bytes.ok_or_else(|| VerbError::InvalidParams("max_bytes is not positive".into()))?;
-        let read = self.present(schedule)?.read_file(params.text("fd")?, max_bytes);
-        let (bytes, eof) = read.ok_or_else(|| VerbError::CannotAct("this descriptor is not open".into()))?;
-        Ok(json!({ "base64": STANDARD.encode(bytes), "eof": eof }))
+        let read = self.present(schedule)?.read_file(params.text("fd")?, max_bytes)?;
+        read.ok_or_else(|| VerbError::CannotAct("this descriptor is not open".into()))
     }
 
     fn advance_clock(&self, params: Params<'_>) -> Result<Json, VerbError> {

@@ -493,6 +493,7 @@ impl Parser<'_, '_> {
             always: role.and_then(|role| self.context.rules.always.get(&role)).cloned().unwrap_or_default(),
             source,
             file: self.context.file.to_owned(),
+            unread: None,
         };
         if self.fitting {
             let judged = self.judged(&vector, &format!("{at}/steps"));
