@@ -57,7 +57,7 @@ struct Player {
     folder: PathBuf,
     name: String,
     record: Record,
-    /// What expressions see: `request`, `start`.
+    /// What expressions see: `request`, `start`, `earlier`.
     known: Map<String, Json>,
     stdin: Vec<u8>,
 }
@@ -94,11 +94,14 @@ fn provider(script: &Path, words: &[String]) -> i32 {
         }),
     };
     record.write();
-    let start = starts(&folder, &name);
+    let mut records = records(&folder, &name);
+    let start = records.len();
     let mut player = Player { script: script_json, folder, name, record, known: Map::new(), stdin: Vec::new() };
     player.record.json["start"] = json!(start);
     player.record.json["stdin_holds"] = json!(capacity());
     player.known.insert("start".into(), json!(start));
+    records.retain(|record| record["pid"] != pid);
+    player.known.insert("earlier".into(), records.iter().map(request_of).collect());
     let before = player.script["starts"][start.to_string()].as_array().cloned();
     if let Some(code) = before.and_then(|actions| player.act(&actions)) {
         return player.finish(code);
@@ -121,15 +124,20 @@ fn capacity() -> Option<usize> {
     if pipe { rustix::pipe::fcntl_getpipe_size(stdin).ok() } else { None }
 }
 
-/// How many times this provider was started so far, this one included.
-fn starts(folder: &Path, name: &str) -> usize {
-    let records = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mine = records.filter(|entry| {
-        entry.path().extension().is_some_and(|e| e == "json")
-            && std::fs::read_to_string(entry.path())
-                .is_ok_and(|text| text.contains(&format!("\"provider\":{}", Json::String(name.to_owned()))))
-    });
-    mine.count()
+/// The records of this provider so far, this start included, in the order of the starts.
+fn records(folder: &Path, name: &str) -> Vec<Json> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "json")).collect();
+    files.sort();
+    let read = |file: &PathBuf| serde_json::from_str::<Json>(&std::fs::read_to_string(file).ok()?).ok();
+    files.iter().filter_map(read).filter(|record| record["provider"] == *name).collect()
+}
+
+/// The request that an earlier start was given; null where it was none.
+fn request_of(record: &Json) -> Json {
+    let content = aw::json_to_bytes(&record["stdin"]["content"]);
+    content.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or(Json::Null)
 }
 
 impl Player {

@@ -82,6 +82,7 @@ pub const FUNCTIONS: &[(&str, &str)] = &[
     ("$where", "{\"from\": list, \"is\": pattern}: the elements that match"),
     ("$distinct", "a list: its elements without those that are equal to an earlier one"),
     ("$slice", "{\"text\", \"from\", \"to\"}: characters of a text; a negative number counts from the end"),
+    ("$swap_case", "a text: its ASCII letters in the other case"),
     ("$sha256", "a text: SHA-256 of its UTF-8 bytes in lowercase hex"),
     ("$instant_ms", "an RFC 3339 text: milliseconds since 1970"),
     (
@@ -368,6 +369,10 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
             let (from, to) = (index("from", 0)?, index("to", end)?);
             Ok(Json::String(chars[from.min(to)..to].iter().collect()))
         }
+        "$swap_case" => {
+            let swap = |c: char| if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
+            Ok(Json::String(text(value)?.chars().map(swap).collect()))
+        }
         "$sha256" => Ok(Json::String(sha256_hex(text(value)?.as_bytes()))),
         "$instant_ms" => match instant_ms(&text(value)?) {
             Some(ms) => Ok(json!(ms)),
@@ -561,6 +566,7 @@ mod tests {
         assert_eq!(eval(json!({"$json_text": {"b": 1, "a": "${t}"}})), Ok(json!("{\"a\":\"abc\",\"b\":1}")));
         assert_eq!(eval(json!({"$slice": {"text": "${t}", "to": -1}})), Ok(json!("ab")));
         assert_eq!(eval(json!({"$slice": {"text": "${t}", "from": 5}})), Ok(json!("")));
+        assert_eq!(eval(json!({"$swap_case": "aB-9é"})), Ok(json!("Ab-9é")));
         assert_eq!(eval(json!({"$pluck": {"from": "${s.data.list}", "path": "x"}})), Ok(json!(["y"])));
         assert_eq!(eval(json!({"$where": {"from": "${s.data.list}", "is": {"x": "y"}}})), Ok(json!([{"x": "y"}])));
         assert_eq!(eval(json!({"$literal": "${n}"})), Ok(json!("${n}")));

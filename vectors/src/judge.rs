@@ -263,7 +263,7 @@ impl<'v> Judge<'v> {
         };
         let (requirement, strength) = match &expectation.about {
             About::Requirement { id, strength } => (Some(id), *strength),
-            About::Precondition(_) => (None, Strength::Must),
+            About::Precondition(_) | About::NotRun(_) => (None, Strength::Must),
         };
         if let (true, Some(id), Match::Yes | Match::No(_)) = (own, requirement, &held)
             && !self.judged.contains(id)
@@ -297,6 +297,12 @@ impl<'v> Judge<'v> {
             }
             (Match::No(mismatches), About::Precondition(why)) => {
                 self.error(finding(why.clone(), mismatches));
+                false
+            }
+            (Match::No(mismatches), About::NotRun(why)) => {
+                // The last word: whatever could not be told before is no better reason.
+                self.unknown.insert(0, finding(why.clone(), mismatches));
+                self.outcome.get_or_insert(Outcome::NotRun);
                 false
             }
             (Match::No(mismatches), About::Requirement { id, .. }) => {

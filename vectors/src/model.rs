@@ -416,6 +416,8 @@ pub enum About {
     },
     /// The vector cannot be judged, with the reason: no sentence is broken, and nothing is passed.
     Precondition(String),
+    /// The target did not come to what the vector is about, as it was free to, with the reason: not run.
+    NotRun(String),
 }
 
 /// A condition with three values: it holds, it does not, it cannot be told.

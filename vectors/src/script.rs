@@ -64,6 +64,11 @@ pub struct Played {
 /// A provider, and the session token of a request to it; the limit of calls in flight is one of a session (§2.2).
 pub type Flight = (String, Option<String>);
 
+/// What is in flight while a screen of a provider is shown.
+fn screen_of(provider: &str) -> Flight {
+    (format!("ui.launch of {provider}"), None)
+}
+
 impl Played {
     fn new(response: Response, now_ms: i64) -> Played {
         Played { response, now_ms, cancel: false, hold_ms: None, flight: None }
@@ -230,6 +235,7 @@ impl<'v> Script<'v> {
             return Ok(Played::new(Response::Result(result), now_ms));
         };
         self.count(name, &method, during);
+        note["screens"] = json!(self.in_flight.get(&screen_of(name)).copied().unwrap_or(0));
         let flight = (name.clone(), request["extras"]["session_token"].as_str().map(str::to_owned));
         let in_flight = self.in_flight.entry(flight.clone()).or_default();
         *in_flight += 1;
@@ -289,7 +295,9 @@ impl<'v> Script<'v> {
         if let Some((name, provider)) = creator {
             let own = BTreeMap::from([("request", params.clone())]);
             self.count(name, "ui.launch", during);
-            return self.by_rule(name, provider, "ui.launch", own, now_ms, scope);
+            *self.in_flight.entry(screen_of(name)).or_default() += 1;
+            let played = self.by_rule(name, provider, "ui.launch", own, now_ms, scope)?;
+            return Ok(Played { flight: Some(screen_of(name)), ..played });
         }
         // Nobody handed it out.
         Ok(Played::new(Response::Result(json!({ "result": "cancelled" })), now_ms))

@@ -144,6 +144,24 @@ fn without_its_precondition_a_step_judges_nothing_more() {
 }
 
 #[test]
+fn what_the_target_was_free_not_to_do_is_not_run() {
+    let refusing = |first: serde_json::Value| {
+        let not_run = json!({"not_run": "it may refuse", "that": "${reply.busy}", "is": true});
+        let steps = json!([
+            with(call("a"), json!({"expect": [first, not_run, must("${reply.data.value.entries}", json!([]))]})),
+            with(call("b"), json!({"expect": [must("${reply.n}", json!(2))]})),
+        ]);
+        play(&vector(steps), |_| ok()).0
+    };
+    // What comes after it would be broken, and is not judged.
+    let judgement = refusing(must("${reply.n}", json!(1)));
+    assert_eq!(judgement.outcome, Outcome::NotRun);
+    assert!(judgement.reason.unwrap().contains("it may refuse"));
+    // What was broken before it stays broken.
+    assert_eq!(refusing(must("${reply.n}", json!(2))).outcome, Outcome::Fail);
+}
+
+#[test]
 fn what_cannot_be_told_is_not_run() {
     let fact = vector(json!([with(
         call("a"),

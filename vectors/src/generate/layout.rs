@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json};
 const WIDTH: usize = 150;
 
 /// Members that come first, in this order; the others follow by name.
-const FIRST: [&str; 26] = [
+const FIRST: [&str; 27] = [
     "id",
     "title",
     "notes",
@@ -30,6 +30,7 @@ const FIRST: [&str; 26] = [
     "with",
     "requirement",
     "precondition",
+    "not_run",
     "when",
     "that",
     "is",

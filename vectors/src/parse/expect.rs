@@ -89,12 +89,13 @@ impl Parser<'_, '_> {
         let mut o = self.object(json, at)?;
         let requirement = self.optional_text(&mut o, "requirement");
         let precondition = self.optional_text(&mut o, "precondition");
+        let not_run = self.optional_text(&mut o, "not_run");
         let strength = self.optional_text(&mut o, "strength");
         let note = self.optional_text(&mut o, "note");
         let when_at = o.at("when");
         let when = o.take("when").and_then(|w| self.assertion(w, &when_at, names)).into_iter().collect();
-        let about = match (requirement, precondition) {
-            (Some(id), None) => {
+        let about = match (requirement, precondition, not_run) {
+            (Some(id), None, None) => {
                 let row = self.requirement(&id, &o.at("requirement"))?;
                 let own = match row.strength {
                     Strength::Must | Strength::MustNot => Strength::Must,
@@ -112,9 +113,10 @@ impl Parser<'_, '_> {
                 // An expectation may judge more mildly than the ledger, never more harshly.
                 Some(About::Requirement { id, strength: own.max(stated) })
             }
-            (None, Some(why)) => Some(About::Precondition(why)),
+            (None, Some(why), None) => Some(About::Precondition(why)),
+            (None, None, Some(why)) => Some(About::NotRun(why)),
             _ => {
-                self.fault(at, "exactly one of \"requirement\" and \"precondition\" was expected");
+                self.fault(at, "exactly one of \"requirement\", \"precondition\" and \"not_run\" was expected");
                 None
             }
         };

@@ -49,6 +49,8 @@ pub struct Host {
     revision: String,
     options: Options,
     calls: u64,
+    /// Earlier requests, which only a faulty host remembers.
+    sent: Vec<Json>,
 }
 
 /// Where and with what providers run: "Environment and cwd are explicit; nothing inherited".
@@ -147,6 +149,7 @@ impl Host {
             revision,
             options,
             calls: 0,
+            sent: Vec::new(),
         };
         let mut evidence: Vec<(String, Evidence)> = Vec::new();
         for id in &wanted {
@@ -381,7 +384,7 @@ impl Host {
 
     /// One process: a request in, a response out.
     fn exchange(
-        &self,
+        &mut self,
         provider: &Provider,
         request: &Request,
         deadline: Instant,
@@ -401,8 +404,11 @@ impl Host {
             stderr_bytes: STDERR_BYTES,
         };
         let output = process::run(&terms, switches).map_err(not_run)?;
-        faults::read(request, &output, self.rules(), switches)
-            .unwrap_or_else(|| check_response(request, &output, self.rules()))
+        let read = faults::read(request, &output, self.rules(), &self.sent, switches);
+        if switches.broken(Fault::EarlierIdsAccepted) || switches.broken(Fault::EarlierDigestsAccepted) {
+            self.sent.push(request.as_value().clone());
+        }
+        read.unwrap_or_else(|| check_response(request, &output, self.rules()))
     }
 }
 

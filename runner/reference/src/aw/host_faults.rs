@@ -149,6 +149,7 @@ pub(super) fn read(
     request: &Request,
     output: &[u8],
     rules: Rules,
+    sent: &[Json],
     switches: Switches,
 ) -> Option<Result<Reply, Refused>> {
     let honest = |bytes: &[u8]| check_response(request, bytes, rules);
@@ -206,6 +207,21 @@ pub(super) fn read(
         if let (true, Some(text)) = (switches.broken(fault), loose[member].as_str().map(|text| text.trim().to_owned()))
         {
             loose[member] = json!(text);
+            bent = true;
+        }
+    }
+    for (fault, earlier, member) in [
+        (Fault::IdCaseIgnored, Fault::EarlierIdsAccepted, "request_id"),
+        (Fault::DigestCaseIgnored, Fault::EarlierDigestsAccepted, "input_digest"),
+    ] {
+        let right = request.as_value()[member].as_str();
+        let alike = loose[member]
+            .as_str()
+            .zip(right)
+            .is_some_and(|(came, right)| came != right && came.eq_ignore_ascii_case(right));
+        let known = sent.iter().any(|request| request[member].is_string() && request[member] == loose[member]);
+        if switches.broken(fault) && alike || switches.broken(earlier) && known {
+            loose[member] = json!(right);
             bent = true;
         }
     }

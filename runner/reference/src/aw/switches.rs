@@ -136,6 +136,10 @@ registry! {
         VersionTrimmed "version_trimmed" "AW1-H-15" "Blanks around api_version are passed over.";
         IdTrimmed "id_trimmed" "AW1-H-15" "Blanks around request_id are passed over.";
         DigestTrimmed "digest_trimmed" "AW1-H-15" "Blanks around input_digest are passed over.";
+        IdCaseIgnored "id_case_ignored" "AW1-H-15" "The case of request_id does not count.";
+        DigestCaseIgnored "digest_case_ignored" "AW1-H-15" "The case of input_digest does not count.";
+        EarlierIdsAccepted "earlier_ids_accepted" "AW1-H-15" "A response may carry the id of any earlier request.";
+        EarlierDigestsAccepted "earlier_digests_accepted" "AW1-H-15" "A response may carry the digest of any earlier request.";
         DigestBareRead "digest_bare_read" "AW1-H-15" "input_digest may lack its prefix.";
         DigestNeededForEffects "digest_needed_for_effects" "AW1-H-15" "Without effects input_digest is not compared.";
         NullMembersDropped "null_members_dropped" "AW1-H-15" "Unknown members that are null are passed over.";
@@ -158,6 +162,7 @@ registry! {
         CancelIgnored "cancel_ignored" "AW1-H-21" "Cancelling does not end a call.";
         EventTimeOnlyTold "event_time_only_told" "AW1-H-21" "budget_ms is right, but only the limit of the provider ends a call.";
         RunningCounts "running_counts" "AW1-H-21" "What a process that still runs has written at its deadline is its result.";
+        GraceCounts "grace_counts" "AW1-H-21" "What comes after SIGTERM and an exit with status 0 is a result.";
         UnwrittenIgnored "unwritten_ignored" "AW1-H-22" "An exit before the request was written is not noticed.";
         EofNotNeeded "eof_not_needed" "AW1-H-23" "What was read when the process ends is the output.";
         WaitsForDescendants "waits_for_descendants" "AW1-H-23" "A descendant that holds no pipe fails the call.";

@@ -74,7 +74,7 @@ impl Negotiated {
             return Err(wrong("version 2 was not selected"));
         }
         let provider_id = text("provider_id")?;
-        if !is_in_namespace(provider_id, package) && !distort::claim_is_believed(cx, provider_id, package) {
+        if !distort::is_in_namespace(cx, provider_id, package, is_in_namespace(provider_id, package)) {
             return Err(wrong("provider_id is outside of the package"));
         }
         let provider_name = shown(text("provider_name")?, MAX_NAME_CHARS);

@@ -70,10 +70,18 @@ registry! {
             "A call goes to the first provider found that has a tool of that name.";
         RoutedByLabel "routed_by_label" "CETP2-3.1-03"
             "Of providers with one label the last one found gets the calls.";
+        CancelsByTool "cancels_by_tool" "CETP2-3.1-03"
+            "A wish to cancel is taken for every open execution of a tool of that name.";
+        CancelsLatest "cancels_latest" "CETP2-3.1-03"
+            "A wish to cancel is taken for the execution that began last.";
+        CancelsOldest "cancels_oldest" "CETP2-3.1-03"
+            "A wish to cancel is taken for the execution that began first.";
         NamespaceUnchecked "namespace_unchecked" "CETP2-3.1-04"
             "Any provider_id is believed.";
         NamespaceByPrefix "namespace_by_prefix" "CETP2-3.1-04"
             "A provider_id is believed that begins with the letters of the package.";
+        CustomIdRefused "custom_id_refused" "CETP2-3.1-04"
+            "Only the package itself is taken for a provider_id.";
         InfoIdUnchecked "info_id_unchecked" "CETP2-3.1-04"
             "get_provider_info may tell any provider_id.";
         FirstClaimWins "first_claim_wins" "CETP2-3.1-05"
@@ -150,6 +158,10 @@ registry! {
             "After a null or empty Bundle the repetition has a new request_id.";
         DeathNewId "death_new_id" "CETP2-6-07"
             "After the death of the provider the repetition has a new request_id.";
+        TokenEncoded "token_encoded" "CETP2-4.1-01"
+            "get_operation and cancel_operation carry the session_token percent-encoded.";
+        OperationIdLowered "operation_id_lowered" "CETP2-4.1-07"
+            "cancel_operation carries the operation_id in lower case.";
         // Results.
         TextsObeyed "texts_obeyed" "CETP2-4.2-03"
             "A text of the provider that names one of its tools and says to call it is obeyed.";
@@ -174,6 +186,8 @@ registry! {
         // The user.
         ResumesUnlaunched "resumes_unlaunched" "CETP2-4.3-12"
             "The call is resumed without showing the provider's screen.";
+        ResumesWhileShown "resumes_while_shown" "CETP2-4.3-12"
+            "The call is resumed while the provider's screen is still shown.";
         ResumedNewId "resumed_new_id" "CETP2-4.3-12"
             "The resumed call has a new request_id.";
         ResumeRewritesArgs "resume_rewrites_args" "CETP2-4.3-12"
@@ -182,6 +196,8 @@ registry! {
             "The resumed call has no resume_token.";
         ResumeTokenInvented "resume_token_invented" "CETP2-4.3-12"
             "Where the provider gave no resume_token the call is resumed with one that was made up.";
+        ResumeTokenDecoded "resume_token_decoded" "CETP2-4.3-12"
+            "A plus sign in a resume_token is sent as a blank.";
         AuthorizeIntentFollowed "authorize_intent_followed" "CETP2-4.3-14"
             "The action string of version 1 is launched.";
         ForeignScreenShown "foreign_screen_shown" "CETP2-4.3-15"

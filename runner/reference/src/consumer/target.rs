@@ -114,9 +114,12 @@ impl ConsumerTarget {
             "consumer.execute" => self.execute(params, host),
             "consumer.cancel" => {
                 let (provider_id, tool) = (text(params, "provider_id")?, text(params, "tool")?);
-                for open in lock(&self.life().open).iter() {
-                    if open.provider_id == provider_id && open.tool == tool {
-                        open.cancel.store(true, Ordering::SeqCst);
+                let (life, switches) = (self.life(), &self.options.switches);
+                let open = lock(&life.open);
+                for (n, one) in open.iter().enumerate() {
+                    let meant = one.provider_id == provider_id && one.tool == tool;
+                    if distort::is_meant(switches, meant, one.tool == tool, (n, open.len())) {
+                        one.cancel.store(true, Ordering::SeqCst);
                     }
                 }
                 Ok(json!({}))

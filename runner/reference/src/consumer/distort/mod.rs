@@ -131,8 +131,14 @@ pub(super) fn route<'f>(
 
 // Negotiation.
 
-pub(super) fn claim_is_believed(cx: Context<'_>, provider_id: &str, package: &str) -> bool {
-    cx.broken(Fault::NamespaceUnchecked) || cx.broken(Fault::NamespaceByPrefix) && provider_id.starts_with(package)
+/// Whether a provider_id is believed; `honest` where it lies in the namespace of the package.
+pub(super) fn is_in_namespace(cx: Context<'_>, provider_id: &str, package: &str, honest: bool) -> bool {
+    if cx.broken(Fault::CustomIdRefused) {
+        return provider_id == package;
+    }
+    honest
+        || cx.broken(Fault::NamespaceUnchecked)
+        || cx.broken(Fault::NamespaceByPrefix) && provider_id.starts_with(package)
 }
 
 pub(super) fn token_is_taken(cx: Context<'_>, token: &str) -> bool {
@@ -332,6 +338,20 @@ pub(super) fn digest_is_believed(cx: Context<'_>, actual: &str, declared: &str) 
         || cx.broken(Fault::DigestBeginningOnly)
             && declared.len() == actual.len()
             && declared.get(..8) == actual.get(..8)
+}
+
+// What the agent wants.
+
+/// Whether an open execution is the one that the agent wants to end: `meant` where provider and tool are the ones named. It
+/// is the n-th of so many that are open, in the order in which they began.
+pub(super) fn is_meant(switches: &Switches, meant: bool, same_tool: bool, (n, open): (usize, usize)) -> bool {
+    if switches.broken(Fault::CancelsLatest) {
+        n + 1 == open
+    } else if switches.broken(Fault::CancelsOldest) {
+        n == 0
+    } else {
+        meant || same_tool && switches.broken(Fault::CancelsByTool)
+    }
 }
 
 // What the agent is told.

@@ -12,6 +12,7 @@ use cetp_vectors::bundle::{Bundle, PendingIntent, Value};
 use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Mutex;
+use std::time::Duration;
 
 /// What faults remember from one call to the next.
 #[derive(Debug, Default)]
@@ -56,12 +57,23 @@ pub struct Distorted<'d> {
     memory: &'d Memory,
     /// Whether the last answer was that an operation goes on.
     goes_on: Mutex<bool>,
+    /// The call that an answer asked to resume: where it goes, and its extras.
+    resumable: Mutex<Option<(String, Bundle)>>,
+    /// The answer to a call that was resumed too early.
+    early: Mutex<Option<Called>>,
 }
 
 impl<'d> Distorted<'d> {
     /// Stands between a consumer with these switches and the system.
     pub fn new(inner: &'d dyn Platform, switches: &'d Switches, memory: &'d Memory) -> Distorted<'d> {
-        Distorted { inner, switches, memory, goes_on: Mutex::new(false) }
+        Distorted {
+            inner,
+            switches,
+            memory,
+            goes_on: Mutex::new(false),
+            resumable: Mutex::default(),
+            early: Mutex::default(),
+        }
     }
 
     fn on(&self, fault: Fault) -> bool {
@@ -76,7 +88,15 @@ impl Platform for Distorted<'_> {
         let id = extras.and_then(|extras| extras.string(key::REQUEST_ID)).map(str::to_owned);
         self.unasked(authority, method, version_2);
         let sent = self.outgoing(method, extras, version_2);
-        let mut called = self.inner.call(authority, method, sent.as_ref());
+        let resumes = sent.as_ref().is_some_and(|extras| extras.get(key::RESUME_TOKEN).is_some());
+        let early = if resumes { lock(&self.early).take() } else { None };
+        let mut called = early.unwrap_or_else(|| self.inner.call(authority, method, sent.as_ref()));
+        if let (Called::Bundle(bundle), Some(extras)) = (&called, &sent)
+            && let Some(token) = bundle.get(key::RESUME_TOKEN)
+        {
+            let extras = extras.clone().with(key::RESUME_TOKEN, token.clone());
+            *lock(&self.resumable) = Some((authority.to_owned(), extras));
+        }
         if let (Some(id), "execute_tool") = (&id, method) {
             lock(&self.memory.0).ends.insert(id.clone(), end_of(&called));
         }
@@ -111,7 +131,18 @@ impl Platform for Distorted<'_> {
     }
 
     fn launch(&self, intent: &PendingIntent) -> Launched {
-        if self.on(Fault::ResumesUnlaunched) { Launched::Ok } else { self.inner.launch(intent) }
+        if self.on(Fault::ResumesUnlaunched) {
+            return Launched::Ok;
+        }
+        let resumable = lock(&self.resumable).take().filter(|_| self.on(Fault::ResumesWhileShown));
+        let Some((authority, extras)) = resumable else { return self.inner.launch(intent) };
+        std::thread::scope(|scope| {
+            let shown = scope.spawn(|| self.inner.launch(intent));
+            std::thread::sleep(SHOWN);
+            let extras = extras.with(key::DEADLINE_AT_MS, Value::Long(self.now_ms() + 10_000));
+            *lock(&self.early) = Some(self.inner.call(&authority, "execute_tool", Some(&extras)));
+            shown.join().unwrap_or(Launched::Failed)
+        })
     }
 
     fn now_ms(&self) -> i64 {
@@ -124,6 +155,9 @@ impl Platform for Distorted<'_> {
         }
     }
 }
+
+/// How long a screen has been shown when an impatient consumer resumes the call.
+const SHOWN: Duration = Duration::from_millis(50);
 
 fn end_of(called: &Called) -> End {
     match called {
@@ -229,6 +263,7 @@ impl Distorted<'_> {
             extras.0.remove(key::REQUEST_ID);
             extras.0.remove(key::DEADLINE_AT_MS);
         }
+        self.opaque(method, extras);
         let resumes = extras.get(key::RESUME_TOKEN).is_some();
         if self.on(Fault::ResumeRewritesArgs)
             && resumes
@@ -241,6 +276,26 @@ impl Distorted<'_> {
         }
         if let Some(id) = extras.string(key::REQUEST_ID).and_then(|id| self.other_id(method, extras, id, resumes)) {
             extras.0.insert(key::REQUEST_ID.to_owned(), Value::string(id));
+        }
+    }
+
+    /// Texts of the provider that are to go back as they came.
+    fn opaque(&self, method: &str, extras: &mut Bundle) {
+        let mut change = |key: &str, of: &dyn Fn(&str) -> String| {
+            if let Some(text) = extras.string(key).map(of) {
+                extras.0.insert(key.to_owned(), Value::string(text));
+            }
+        };
+        if self.on(Fault::TokenEncoded) && matches!(method, "get_operation" | "cancel_operation") {
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+            let encoded = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+            change(key::SESSION_TOKEN, &|token| token.bytes().map(encoded).collect());
+        }
+        if self.on(Fault::OperationIdLowered) && method == "cancel_operation" {
+            change(key::OPERATION_ID, &|id| id.to_lowercase());
+        }
+        if self.on(Fault::ResumeTokenDecoded) {
+            change(key::RESUME_TOKEN, &|token| token.replace('+', " "));
         }
     }
 
