@@ -101,12 +101,12 @@ fn the_same_seed_gives_the_same_campaign_and_another_one_another() {
 
 #[test]
 fn a_campaign_does_not_depend_on_how_many_cases_run_at_the_same_time() {
-    for (target, cases) in [("builtin:provider+not_deduplicated", "150"), ("builtin:consumer+digest_unchecked", "150")]
-    {
+    // Without operations: how far one has come when it is asked about is a matter of time, also where cases run alone.
+    for target in ["builtin:provider-core+not_deduplicated", "builtin:consumer+digest_unchecked"] {
         let campaign = |threads: &str| {
             let folder = tempfile::tempdir().unwrap();
             let corpus = folder.path().to_str().unwrap();
-            let words = ["fuzz", "--target", target, "--cases", cases, "--made-only", "--seed", "5"];
+            let words = ["fuzz", "--target", target, "--cases", "150", "--made-only", "--seed", "5"];
             let (exit, output) = cetp(&[&words[..], &["--corpus", corpus, "--test-threads", threads]].concat());
             assert_eq!(exit, 1, "{output}");
             let content = |part: &str| -> Vec<(String, Vec<u8>)> {
