@@ -77,7 +77,7 @@ fn the_same_seed_gives_the_same_campaign_and_another_one_another() {
     let campaign = |seed: &str| {
         let folder = tempfile::tempdir().unwrap();
         let corpus = folder.path().to_str().unwrap().to_owned();
-        let words = ["fuzz", "--target", "builtin:provider", "--cases", "25", "--made-only", "--seed", seed];
+        let words = ["fuzz", "--target", "builtin:provider-core", "--cases", "25", "--made-only", "--seed", seed];
         let (exit, output) = cetp(&[&words[..], &["--corpus", &corpus]].concat());
         assert_eq!(exit, 0, "{output}");
         let names = |file: PathBuf| file.file_name().unwrap().to_owned();
@@ -90,7 +90,7 @@ fn the_same_seed_gives_the_same_campaign_and_another_one_another() {
 
     // What was kept is where it goes on, and what shows nothing new goes.
     let corpus = folder.path().to_str().unwrap();
-    let again = ["fuzz", "--target", "builtin:provider", "--corpus", corpus, "--resume"];
+    let again = ["fuzz", "--target", "builtin:provider-core", "--corpus", corpus, "--resume"];
     let (exit, output) = cetp(&[&again[..], &["--cases", "1"]].concat());
     assert_eq!(exit, 0, "{output}");
     let (exit, output) = cetp(&[&again[..], &["--minimize-corpus"]].concat());
