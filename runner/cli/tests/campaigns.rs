@@ -102,7 +102,7 @@ fn the_same_seed_gives_the_same_campaign_and_another_one_another() {
 #[test]
 fn a_campaign_does_not_depend_on_how_many_cases_run_at_the_same_time() {
     // Without operations: how far one has come when it is asked about is a matter of time, also where cases run alone.
-    for target in ["builtin:provider-core+not_deduplicated", "builtin:consumer+digest_unchecked"] {
+    for target in ["builtin:provider-core+not_deduplicated", "builtin:consumer+version_wins"] {
         let campaign = |threads: &str| {
             let folder = tempfile::tempdir().unwrap();
             let corpus = folder.path().to_str().unwrap();
