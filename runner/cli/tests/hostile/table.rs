@@ -739,8 +739,8 @@ pub static TABLE: &[Case] = &[
         "says that it is the greatest time",
         Moment::Verb("target.reset"),
         |s| s.changed(|result| result["now_ms"] = json!(i64::MAX)),
-        "fail",
-        "CETP2-2.2-04",
+        "error",
+        "does not fit a long",
     ),
     // Requests of a target that has nothing to ask.
     provider(
@@ -1297,8 +1297,8 @@ pub static TABLE: &[Case] = &[
         "answers consumer.discover with providers that are numbers",
         "consumer.discover",
         |s| s.result(json!({ "providers": [1, 2, 3] })),
-        "error",
-        "an honest call should have succeeded",
+        "not_run",
+        "execute_tool was not called",
     ),
     consumer(
         "finds-a-million",
@@ -1321,8 +1321,8 @@ pub static TABLE: &[Case] = &[
         "answers consumer.execute with terminal escapes",
         EXECUTED,
         |s| s.result(json!({ "outcome": "error", "error_code": ESCAPES, "message": ESCAPES })),
-        "error",
-        "an honest call should have succeeded",
+        "not_run",
+        "execute_tool was not called",
     ),
     consumer(
         "asks-after-its-answer",
