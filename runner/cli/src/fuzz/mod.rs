@@ -172,7 +172,7 @@ pub fn fuzz(args: &FuzzArgs) -> Result<Exit, Stop> {
     let mut bench = Bench::new(target.adapter.as_ref(), &reader, &interrupted).map_err(gone)?;
     let role = role_of(&bench.target, asked)?;
     let material = material(args, role, &mut bench)?;
-    let others = more_benches(args, target.adapter.as_ref(), &bench, || {
+    let others = more_benches(args, role, target.adapter.as_ref(), &bench, || {
         Bench::new(target.adapter.as_ref(), &reader, &interrupted).map_err(gone)
     })?;
     let mut campaign = Campaign::new(bench, &material, args.seed);
@@ -209,12 +209,12 @@ pub fn fuzz(args: &FuzzArgs) -> Result<Exit, Stop> {
 /// What a campaign has beside its first bench: as many in all as the target and the processors can take.
 fn more_benches<'b>(
     args: &FuzzArgs,
+    role: Role,
     adapter: &dyn Adapter,
     first: &Bench<'b>,
     bench: impl FnMut() -> Result<Bench<'b>, Stop>,
 ) -> Result<Vec<Bench<'b>>, Stop> {
     // What a target without the fixture does with its tools may meet elsewhere what another one of it does.
-    let role = role_of(&first.target, args.role.as_deref().and_then(Role::from_name))?;
     let alone = role == Role::Provider && first.target.fixture != Some(1);
     let all = if alone { 1 } else { args.test_threads.map_or_else(threads, NonZero::get).min(adapter.most_sessions()) };
     std::iter::repeat_with(bench).take(all.saturating_sub(1)).collect()
