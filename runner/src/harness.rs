@@ -25,7 +25,7 @@ use cetp_vectors::protocol::Describe;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::Value as Json;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What is tested, and with what.
@@ -36,12 +36,20 @@ pub struct Setup {
     seed: u64,
     /// The embedded vectors where there is none.
     catalogue: Option<Catalogue>,
+    fail_fast: bool,
 }
 
 impl Setup {
     /// The provider suite of CETP v2 with the embedded vectors.
     pub fn new(adapter: impl Adapter + 'static) -> Setup {
-        Setup { adapter: Arc::new(adapter), suite: "cetp-v2".into(), role: Role::Provider, seed: 0, catalogue: None }
+        Setup {
+            adapter: Arc::new(adapter),
+            suite: "cetp-v2".into(),
+            role: Role::Provider,
+            seed: 0,
+            catalogue: None,
+            fail_fast: false,
+        }
     }
 
     /// Another side or suite.
@@ -56,6 +64,14 @@ impl Setup {
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Setup {
         self.seed = seed;
+        self
+    }
+
+    /// Whether vectors after the first that fails are not run any more, but shown as ignored: for who changes the target some
+    /// hundred times, as mutation testing does. Under a runner that starts a process for each trial it changes nothing.
+    #[must_use]
+    pub fn fail_fast(mut self, fail_fast: bool) -> Setup {
+        self.fail_fast = fail_fast;
         self
     }
 
@@ -74,6 +90,8 @@ struct Pool {
     described: OnceLock<Result<(Json, Describe), String>>,
     seed: u64,
     ledger: Ledger,
+    fail_fast: bool,
+    failed: AtomicBool,
     idle: Mutex<Vec<Box<dyn Session>>>,
 }
 
@@ -108,13 +126,22 @@ pub fn main(setup: Setup) -> ExitCode {
         described: OnceLock::new(),
         seed: setup.seed,
         ledger: catalogue.ledger,
+        fail_fast: setup.fail_fast,
+        failed: AtomicBool::new(false),
         idle: Mutex::default(),
     });
     let mine = |v: &Vector| v.suite == setup.suite && v.role == setup.role;
     let vectors = catalogue.vectors.into_iter().filter(mine);
     let trial = |vector: Vector| {
         let pool = Arc::clone(&pool);
-        Trial::ignorable_test(vector.id.clone(), move || judge(&vector, &pool))
+        Trial::ignorable_test(vector.id.clone(), move || {
+            if pool.fail_fast && pool.failed.load(Ordering::Relaxed) {
+                return Ok(Completion::ignored_with("not run, as another vector failed"));
+            }
+            let judged = judge(&vector, &pool);
+            pool.failed.fetch_or(judged.is_err(), Ordering::Relaxed);
+            judged
+        })
     };
     let conclusion = libtest_mimic::run(&arguments, vectors.map(trial).collect());
     while let Some(session) = pool.take() {

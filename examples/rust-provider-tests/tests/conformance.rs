@@ -4,6 +4,7 @@
 //! cargo test -p rust-provider-tests              # all
 //! cargo test -p rust-provider-tests -- 2.2/      # one section
 //! cargo nextest run -p rust-provider-tests
+//! FAIL_FAST=1 cargo test -p rust-provider-tests  # the first failure ends it, as mutation testing wants it
 //! ```
 //!
 //! Put your own target in the place of the reference: it answers the verbs of docs/target-protocol.md.
@@ -37,5 +38,5 @@ fn main() -> ExitCode {
         let target = ProviderTarget::in_memory(Options::default()).map_err(|error| error.to_string())?;
         Ok(Box::new(MyProvider(target)))
     });
-    run(Setup::new(adapter))
+    run(Setup::new(adapter).fail_fast(std::env::var_os("FAIL_FAST").is_some()))
 }
