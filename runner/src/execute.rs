@@ -498,7 +498,7 @@ impl Run<'_> {
         entry.answered_ms = now_ms;
         entry.order = self.order;
         self.order += 1;
-        self.machine.deliver(&entry.at, &entry.answer, now_ms, self.observer);
+        self.machine.deliver(&entry.at, &entry.params, &entry.answer, now_ms, self.observer);
     }
 
     /// The target broke down with several requests on their way: one that a requirement forbids to be broken down on is

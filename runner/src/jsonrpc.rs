@@ -215,7 +215,7 @@ impl Conversation {
         };
         let message = json::parse(line, limits).map_err(|error| garbage(format!("no message ({error})")))?;
         let Json::Object(mut o) = message else { return Err(garbage("no JSON-RPC message".into())) };
-        if o.get("jsonrpc") != Some(&json!("2.0")) {
+        if o.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {
             return Err(garbage("no JSON-RPC 2.0 message".into()));
         }
         if let Some(checker) = &self.checker {
@@ -269,7 +269,9 @@ impl Conversation {
 }
 
 fn line(message: &impl Serialize) -> Vec<u8> {
-    let mut line = serde_json::to_vec(message).expect("JSON can be written");
+    // Most messages are as short.
+    let mut line = Vec::with_capacity(1 << 10);
+    serde_json::to_writer(&mut line, message).expect("JSON can be written");
     line.push(b'\n');
     line
 }

@@ -233,10 +233,35 @@ impl Bundle {
         Ok(bundle)
     }
 
+    /// Whether [`Bundle::from_json`] can read a value, without a copy of what most Bundles hold.
+    ///
+    /// # Errors
+    /// As [`Bundle::from_json`].
+    pub fn check(json: &Json) -> Result<(), BundleError> {
+        match json {
+            Json::Object(members) if members.values().all(|value| simple(value).is_some()) => Ok(()),
+            other => Bundle::from_json(other).map(drop),
+        }
+    }
+
     /// Writes the JSON form.
     pub fn to_json(&self) -> Json {
         Json::Object(self.0.iter().map(|(key, value)| (key.clone(), value.to_json())).collect())
     }
+}
+
+/// What is inside a value `{"<type>":…}` that is certain to be one of its type in the only form that it has: texts, whole
+/// numbers, and yes or no, which is nearly everything that a Bundle holds.
+pub(crate) fn simple(json: &Json) -> Option<&Json> {
+    let Json::Object(members) = json else { return None };
+    let (name, value) = members.iter().next().filter(|_| members.len() == 1)?;
+    let is = match (name.as_str(), value) {
+        ("string", Json::String(_)) | ("bool", Json::Bool(_)) => true,
+        ("int", Json::Number(n)) => n.as_i64().is_some_and(|n| i32::try_from(n).is_ok()),
+        ("long", Json::Number(n)) => n.as_i64().is_some_and(|n| n.unsigned_abs() <= MAX_EXACT),
+        _ => false,
+    };
+    is.then_some(value)
 }
 
 impl Value {

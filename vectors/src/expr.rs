@@ -20,11 +20,22 @@ pub trait Scope {
     /// A UUID (version 4 by shape) that belongs to `name` in this run of this vector; the same name gives the same one.
     fn uuid(&self, name: &str) -> String;
 
+    /// A member of the value of a first name, or that there is none, where a scope can tell without the value being put
+    /// together.
+    fn member(&self, _first: &str, _second: &str) -> Option<Option<&Json>> {
+        None
+    }
+
     /// Looks up a dotted path; a number selects an element of an array.
     fn path(&self, path: &str) -> Option<Cow<'_, Json>> {
         let (first, rest) = first_name(path);
         if first == "uuid" {
             return rest.map(|name| Cow::Owned(Json::String(self.uuid(name))));
+        }
+        if let Some((second, after)) = rest.map(first_name)
+            && let Some(member) = self.member(first, second)
+        {
+            return after.map_or(member, |after| descend(member?, after)).map(Cow::Borrowed);
         }
         match (self.get(first)?, rest) {
             (value, None) => Some(value),
@@ -55,6 +66,68 @@ pub fn descend<'a>(value: &'a Json, path: &str) -> Option<&'a Json> {
         };
     }
     Some(value)
+}
+
+/// An expression, read once: most name one value by its path, and are asked for with every message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    written: Json,
+    /// The names of the path, where it is one placeholder and no UUID.
+    path: Option<Vec<Name>>,
+}
+
+/// A name of a path, which may be the place of an element.
+#[derive(Clone, Debug, PartialEq)]
+struct Name {
+    text: String,
+    index: Option<usize>,
+}
+
+impl Expr {
+    /// An expression as it is written.
+    pub fn new(written: Json) -> Expr {
+        let names = written.as_str().and_then(placeholder).map(|path| {
+            let name = |text: &str| Name { text: text.to_owned(), index: text.parse().ok() };
+            path.split('.').map(name).collect::<Vec<_>>()
+        });
+        let path = names.filter(|names| names[0].text != "uuid");
+        Expr { written, path }
+    }
+
+    /// As it is written.
+    pub fn written(&self) -> &Json {
+        &self.written
+    }
+
+    /// The same as [`value_of`] what is written.
+    ///
+    /// # Errors
+    /// See [`ExprError`].
+    pub fn value<'a>(&'a self, scope: &'a dyn Scope) -> Result<Cow<'a, Json>, ExprError> {
+        let Some([first, rest @ ..]) = self.path.as_deref() else { return value_of(&self.written, scope) };
+        let member =
+            rest.split_first().and_then(|(second, after)| Some((scope.member(&first.text, &second.text)?, after)));
+        let value = match member {
+            Some((member, after)) => member.and_then(|member| follow(member, after)).map(Cow::Borrowed),
+            None => scope.get(&first.text).and_then(|value| match value {
+                Cow::Borrowed(value) => follow(value, rest).map(Cow::Borrowed),
+                Cow::Owned(value) => follow(&value, rest).cloned().map(Cow::Owned),
+            }),
+        };
+        value.ok_or_else(|| {
+            let path: Vec<&str> = self.path.iter().flatten().map(|name| name.text.as_str()).collect();
+            ExprError::Unresolved(path.join("."))
+        })
+    }
+}
+
+/// As [`descend`].
+fn follow<'a>(value: &'a Json, path: &[Name]) -> Option<&'a Json> {
+    path.iter().try_fold(value, |value, name| match value {
+        Json::Object(members) => members.get(&name.text),
+        Json::Array(items) => items.get(name.index?),
+        _ => None,
+    })
 }
 
 /// The functions, each with its argument and meaning. This is the whole list.
@@ -125,7 +198,11 @@ impl fmt::Display for ExprError {
 
 /// Whether an object is a call of one of [`FUNCTIONS`].
 pub fn is_function(members: &Map<String, Json>) -> bool {
-    let is = |name: &String| name.starts_with('$') && FUNCTIONS.iter().any(|(known, _)| known == name);
+    // Asked of every object of every pattern: most are told apart by their length or their first letter.
+    let is = |name: &String| {
+        let [b'$', letter, ..] = name.as_bytes() else { return false };
+        FUNCTIONS.iter().any(|(known, _)| known.as_bytes()[1] == *letter && known == name)
+    };
     members.len() == 1 && members.keys().all(is)
 }
 
@@ -137,12 +214,18 @@ pub fn value_of<'a>(expr: &'a Json, scope: &'a dyn Scope) -> Result<Cow<'a, Json
     match expr {
         Json::String(text) => match placeholder(text) {
             Some(path) => scope.path(path).ok_or_else(|| ExprError::Unresolved(path.to_owned())),
-            None if text.contains("${") => resolve_string(text, scope).map(Cow::Owned),
+            None if has_placeholder(text) => resolve_string(text, scope).map(Cow::Owned),
             None => Ok(Cow::Borrowed(expr)),
         },
         Json::Array(_) | Json::Object(_) => resolve(expr, scope).map(Cow::Owned),
         _ => Ok(Cow::Borrowed(expr)),
     }
+}
+
+/// Whether a `${` is in a text. Texts of patterns are short: a search made for long ones would cost more.
+pub(crate) fn has_placeholder(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.contains(&b'$') && bytes.windows(2).any(|pair| pair == b"${")
 }
 
 /// The path of a text that is one placeholder and nothing else.
@@ -221,7 +304,7 @@ pub fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
 }
 
 fn resolve_string(text: &str, scope: &dyn Scope) -> Result<Json, ExprError> {
-    if !text.contains("${") {
+    if !has_placeholder(text) {
         return Ok(Json::String(text.to_owned()));
     }
     let parts = parts(text).map_err(ExprError::Wrong)?;
@@ -290,9 +373,7 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
                 "$max" => fold(|n, m| Some(n.max(m))),
                 _ => fold(i128::checked_div_euclid),
             };
-            // Saturates, as clocks do.
-            let n = n.ok_or_else(|| wrong("no such number"))?.clamp(i64::MIN.into(), u64::MAX.into());
-            Ok(i64::try_from(n).map_or_else(|_| json!(n as u64), |n| json!(n)))
+            n.map(saturated).ok_or_else(|| wrong("no such number"))
         }
         "$json_text" => Ok(Json::String(json_text(value))),
         "$from_json" => crate::json::parse(text(value)?.as_bytes(), crate::json::Limits::DATA)
@@ -404,6 +485,13 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
     }
 }
 
+/// The number, or the nearest that JSON carries as an integer: it saturates, as clocks do.
+pub(crate) fn saturated(n: i128) -> Json {
+    let n = n.clamp(i64::MIN.into(), u64::MAX.into());
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "above i64 and clamped to u64")]
+    i64::try_from(n).map_or_else(|_| Json::from(n as u64), Json::from)
+}
+
 /// Inside `each` of `$list`.
 struct Indexed<'s> {
     below: &'s dyn Scope,
@@ -417,6 +505,10 @@ impl Scope for Indexed<'_> {
 
     fn uuid(&self, name: &str) -> String {
         self.below.uuid(name)
+    }
+
+    fn member(&self, first: &str, second: &str) -> Option<Option<&Json>> {
+        if first == "index" { None } else { self.below.member(first, second) }
     }
 }
 

@@ -5,6 +5,7 @@
 //! exactly and costs no stack, numbers follow one of two stated rules, and every error has a JSON Pointer and a byte
 //! offset. What it returns is a plain [`serde_json::Value`].
 
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 use std::fmt;
 
@@ -188,7 +189,12 @@ pub fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
 
 enum Open {
     Array(Vec<Value>),
-    Object { members: Map<String, Value>, name: String },
+    /// With the member whose value is read, and where its name begins.
+    Object {
+        members: Map<String, Value>,
+        name: String,
+        start: usize,
+    },
 }
 
 /// Up to here every integer is an `f64` of its own.
@@ -234,7 +240,7 @@ impl Reader<'_> {
                     if self.take(b'}') {
                         Value::Object(Map::new())
                     } else {
-                        self.open.push(Open::Object { members: Map::new(), name: String::new() });
+                        self.open.push(Open::Object { members: Map::new(), name: String::new(), start: 0 });
                         self.member_name()?;
                         continue 'value;
                     }
@@ -267,8 +273,16 @@ impl Reader<'_> {
                             return Err(self.error(Fault::Syntax("expected ',' or ']'")));
                         }
                     }
-                    Some(Open::Object { members, name }) => {
-                        members.insert(std::mem::take(name), value);
+                    Some(Open::Object { members, name, start }) => {
+                        let start = *start;
+                        match members.entry(std::mem::take(name)) {
+                            Entry::Vacant(free) => drop(free.insert(value)),
+                            Entry::Occupied(mut held) if self.limits.lenient => drop(held.insert(value)),
+                            Entry::Occupied(held) => {
+                                let twice = held.key().clone();
+                                return Err(self.twice(twice, start));
+                            }
+                        }
                         if self.take(b',') {
                             self.blank();
                             self.member_name()?;
@@ -347,17 +361,20 @@ impl Reader<'_> {
             return Err(self.error(Fault::Syntax("expected ':'")));
         }
         self.blank();
-        let Some(Open::Object { members, name }) = self.open.last_mut() else {
+        let Some(Open::Object { name, start: begun, .. }) = self.open.last_mut() else {
             unreachable!("names are read in objects only")
         };
-        let duplicate = !self.limits.lenient && members.contains_key(&read);
-        *name = read;
-        if duplicate {
-            let fault = Fault::DuplicateMember(name.clone());
-            self.at = start;
-            return Err(self.error(fault));
-        }
+        (*name, *begun) = (read, start);
         Ok(())
+    }
+
+    /// The innermost object has had a member of this name, which begins there.
+    fn twice(&mut self, twice: String, start: usize) -> JsonError {
+        if let Some(Open::Object { name, .. }) = self.open.last_mut() {
+            name.clone_from(&twice);
+        }
+        self.at = start;
+        self.error(Fault::DuplicateMember(twice))
     }
 
     fn string(&mut self) -> Result<String, JsonError> {

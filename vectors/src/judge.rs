@@ -123,7 +123,7 @@ pub fn judge(vector: &Vector, transcript: &Transcript) -> Result<Judgement, Fore
             Action::Answer { number, response } => replay.answered(number, &response)?,
             Action::Wait => match replay.next_event() {
                 Some(Event::Answer(entry)) => {
-                    machine.deliver(&entry.at, &entry.answer, entry.answered_ms, &mut judge);
+                    machine.deliver(&entry.at, &entry.params, &entry.answer, entry.answered_ms, &mut judge);
                 }
                 Some(Event::Request(request)) => {
                     if request.now_ms != machine.now_ms() {
@@ -375,7 +375,7 @@ impl<'v> Judge<'v> {
 /// A place in a value that the expectation names begins with that name: `${calls.launch}/0`.
 fn at_value(mut mismatch: Mismatch, expectation: &Expectation) -> Mismatch {
     if let Assertion::Is { that: Some(that), .. } = &expectation.claim {
-        mismatch.pointer.insert_str(0, &named(that));
+        mismatch.pointer.insert_str(0, &named(that.written()));
     }
     mismatch
 }

@@ -5,7 +5,7 @@
 //! places. An [`Observer`] is told of each step that is over, with the [`View`] that expectations are judged in.
 
 use crate::aw;
-use crate::bundle::{Bundle, Text, Value};
+use crate::bundle::{self, Bundle, Text, Value};
 use crate::expr::{self, ExprError, Scope};
 use crate::fixture;
 use crate::json::{Limits, object, parse};
@@ -15,6 +15,7 @@ use crate::script::{Flight, Played, Response, Script};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
@@ -134,6 +135,55 @@ pub struct View<'m> {
     own: &'m Own,
     /// What came back, as it came.
     answer: Option<&'m Json>,
+    call: Option<Called<'m>>,
+}
+
+/// A call and what came back, as they are in the transcript. What placeholders see of them is made where one asks for it.
+struct Called<'m> {
+    /// Its parameters.
+    params: &'m Json,
+    /// The keys that it was given, without types.
+    extras: OnceCell<Json>,
+    /// The Bundle that came back, where it is one.
+    bundle: Option<&'m Json>,
+    /// Its keys without types.
+    reply: OnceCell<Json>,
+    /// The JSON of its `data`.
+    data: OnceCell<Json>,
+}
+
+impl<'m> Called<'m> {
+    fn new(params: &'m Json, answer: &'m Answer) -> Called<'m> {
+        let bundle = match answer {
+            Answer::Result(result) => result.get("bundle").filter(|bundle| Bundle::check(bundle).is_ok()),
+            _ => None,
+        };
+        Called { params, extras: OnceCell::new(), bundle, reply: OnceCell::new(), data: OnceCell::new() }
+    }
+
+    fn member(&self, first: &str, second: &str) -> Option<Option<&Json>> {
+        match (first, second) {
+            ("request", "method" | "caller") => Some(Some(&self.params[second])),
+            ("request", "typed") => Some(Some(&self.params["extras"])),
+            ("request", "extras") => Some(Some(self.extras.get_or_init(|| untyped_extras(self.params)))),
+            ("request", _) => Some(None),
+            ("reply", _) => match self.bundle?.get(second) {
+                None => Some(None),
+                Some(value) => match bundle::simple(value)? {
+                    Json::String(text) if second == "data" => {
+                        Some(Some(self.data.get_or_init(|| text_of(second, Cow::Borrowed(text)))))
+                    }
+                    plain => Some(Some(plain)),
+                },
+            },
+            _ => None,
+        }
+    }
+
+    fn reply(&self) -> Option<&Json> {
+        let bundle = self.bundle?;
+        Some(self.reply.get_or_init(|| untyped(bundle).expect("it was checked")))
+    }
 }
 
 /// Shared: what is saved of an answer is looked at again by many calls.
@@ -240,12 +290,22 @@ enum RoundKind {
 
 impl Scope for View<'_> {
     fn get(&self, name: &str) -> Option<Cow<'_, Json>> {
-        // A step has a reply of its own only where that is not the answer as it came.
-        let own = self.own.get(name).map(Rc::as_ref);
-        match own.or_else(|| self.answer.filter(|_| matches!(name, "answer" | "reply"))) {
-            Some(value) => Some(Cow::Borrowed(value)),
-            None => self.core.lookup(self.task, name),
+        if let Some(own) = self.own.get(name) {
+            return Some(Cow::Borrowed(own));
         }
+        // A step has a reply of its own only where that is not the answer as it came.
+        let reply = || self.call.as_ref().and_then(Called::reply).or(self.answer);
+        match (name, &self.call) {
+            ("answer", _) if self.answer.is_some() => self.answer.map(Cow::Borrowed),
+            ("reply", _) if self.answer.is_some() => reply().map(Cow::Borrowed),
+            ("request", Some(call)) => Some(Cow::Owned(request_view(call.params))),
+            _ => self.core.lookup(self.task, name),
+        }
+    }
+
+    fn member(&self, first: &str, second: &str) -> Option<Option<&Json>> {
+        let call = self.call.as_ref().filter(|_| !self.own.contains_key(first))?;
+        call.member(first, second)
     }
 
     fn uuid(&self, name: &str) -> String {
@@ -256,7 +316,7 @@ impl Scope for View<'_> {
 impl<'m> View<'m> {
     /// What is visible where nothing has come back.
     fn of(core: &'m Core<'m>, task: usize, own: &'m Own) -> View<'m> {
-        View { core, task, own, answer: None }
+        View { core, task, own, answer: None, call: None }
     }
 
     /// Whether an assertion holds here.
@@ -410,8 +470,9 @@ impl<'v> Machine<'v> {
         Action::Send { messages, schedule }
     }
 
-    /// Tells what came of a message. `now_ms` is the target's time, in milliseconds since 1970; it never goes back.
-    pub fn deliver(&mut self, at: &str, answer: &Answer, now_ms: i64, observer: &mut dyn Observer) {
+    /// Tells what came of a message, whose parameters are given again. `now_ms` is the target's time, in milliseconds since
+    /// 1970; it never goes back.
+    pub fn deliver(&mut self, at: &str, params: &Json, answer: &Answer, now_ms: i64, observer: &mut dyn Observer) {
         self.core.now_ms = self.core.now_ms.max(now_ms);
         if let Some((number, response)) = self.withheld.remove(at) {
             // What a target answers to consumer.cancel is free; that it answers is not.
@@ -435,9 +496,11 @@ impl<'v> Machine<'v> {
             let reply = match &step.kind {
                 Kind::Spawn(_) => Cow::Owned(aw::exchange_view(result)),
                 Kind::Host { .. } => Cow::Owned(aw::host_view(result)),
+                Kind::Call(_) if step.save.is_none() => Cow::Borrowed(result),
                 _ => flattened(result),
             };
-            // Where it is the answer as it came, there is no second copy of it but in what is saved.
+            // Where it is the answer as it came, or is made of it when somebody asks, there is no second copy of it but in
+            // what is saved.
             let own_reply = match reply {
                 Cow::Owned(reply) => Some(Rc::new(reply)),
                 Cow::Borrowed(_) => None,
@@ -452,7 +515,8 @@ impl<'v> Machine<'v> {
         // A pause that is given up belongs to the repeat, whose place has no round.
         let place =
             if matches!(step.kind, Kind::Repeat { .. }) { at.rsplit_once('[').map_or(at, |(p, _)| p) } else { at };
-        self.over(task, place, step, Some(answer), &own, observer);
+        let call = matches!(step.kind, Kind::Call(_)).then(|| Called::new(params, answer));
+        self.over(task, place, step, Some((answer, call)), &own, observer);
     }
 
     /// Tells of a request of the target; the answer is an [`Action::Answer`] with the number that this gives.
@@ -516,7 +580,8 @@ impl<'v> Machine<'v> {
     fn broken_cancel(&mut self, answer: &Answer, observer: &mut dyn Observer) {
         let (during, _) = self.open_step();
         let now_ms = self.core.now_ms;
-        self.deliver(&during, answer, now_ms, observer);
+        // An execution is no call, whose parameters are looked at again.
+        self.deliver(&during, &Json::Null, answer, now_ms, observer);
     }
 
     /// Place and task of the step that waits for the target.
@@ -570,15 +635,17 @@ impl<'v> Machine<'v> {
         task: usize,
         at: &str,
         step: &Step,
-        answer: Option<&Answer>,
+        came: Option<(&Answer, Option<Called<'_>>)>,
         own: &Own,
         observer: &mut dyn Observer,
     ) {
+        let (answer, call) = came.unzip();
+        let call = call.flatten();
         let answered = match answer {
             Some(Answer::Result(result)) => Some(result),
             _ => None,
         };
-        let view = View { answer: answered, ..View::of(&self.core, task, own) };
+        let view = View { answer: answered, call, ..View::of(&self.core, task, own) };
         if !observer.step(at, step, answer, &view) {
             self.stop();
         }
@@ -623,13 +690,10 @@ impl<'v> Machine<'v> {
         match &step.kind {
             Kind::Call(call) => {
                 let params = call_params(call, at, &view)?;
-                let request = request_view(&params);
-                if let Some(session) =
-                    request["extras"]["session_token"].as_str().and_then(|token| self.core.session_of(task, token))
-                {
+                let token = params["extras"]["session_token"]["string"].as_str();
+                if let Some(session) = token.and_then(|token| self.core.session_of(task, token)) {
                     own.insert("session", Rc::clone(session));
                 }
-                own.insert("request", Rc::new(request));
                 Ok(Some(self.wait(task, step, own, message("provider.call", params))))
             }
             Kind::Control { name, with } => {
@@ -908,7 +972,9 @@ fn call_params(call: &Call, at: &str, view: &View<'_>) -> Result<Json, ExprError
         Some(given) => extras(call, given, at, view)?,
     };
     let name = expr::resolve(&call.caller, view)?;
-    let caller = path_of(view, &format!("callers.{}", name.as_str().unwrap_or_default()))?;
+    let caller = name.as_str().and_then(|name| fixture::callers().get(name)).cloned();
+    let caller =
+        caller.ok_or_else(|| ExprError::Unresolved(format!("callers.{}", name.as_str().unwrap_or_default())))?;
     let members = [("caller", caller), ("authority", authority), ("method", method), ("arg", arg), ("extras", extras)];
     Ok(object(members))
 }
@@ -917,7 +983,9 @@ fn extras(call: &Call, given: &Map<String, Json>, at: &str, view: &View<'_>) -> 
     let mut extras = Map::new();
     if let Some(session) = &call.session {
         let token = path_of(view, &format!("{session}.data.session_token"))?;
-        let deadline = json!({ "$add": ["${now}", call.deadline_in_ms] });
+        let in_ms = expr::resolve(&call.deadline_in_ms, view)?;
+        let in_ms = expr::integer(&in_ms).ok_or_else(|| ExprError::Wrong("deadline_in_ms is no integer".into()))?;
+        let deadline = expr::saturated(i128::from(view.core.now_ms).saturating_add(in_ms));
         let request = match &call.request {
             Some(name) => {
                 let name = expr::resolve(name, view)?;
@@ -925,10 +993,10 @@ fn extras(call: &Call, given: &Map<String, Json>, at: &str, view: &View<'_>) -> 
             }
             None => view.uuid(&format!("@{at}")),
         };
-        extras.insert("protocol_version".into(), json!({ "int": 2 }));
+        extras.insert("protocol_version".into(), object([("int", Json::from(2))]));
         extras.insert("session_token".into(), object([("string", token)]));
-        extras.insert("request_id".into(), json!({ "string": request }));
-        extras.insert("deadline_at_ms".into(), object([("long", expr::resolve(&deadline, view)?)]));
+        extras.insert("request_id".into(), object([("string", Json::String(request))]));
+        extras.insert("deadline_at_ms".into(), object([("long", deadline)]));
     }
     if let Some(offer) = &call.offer {
         let offer = expr::resolve(offer, view)?;
@@ -956,8 +1024,11 @@ fn extras(call: &Call, given: &Map<String, Json>, at: &str, view: &View<'_>) -> 
         }
         let value = expr::resolve(value, view)?;
         // What the vector computed must be a value that the wire can carry.
-        let value = Value::from_json(&value).map_err(|e| ExprError::Wrong(format!("extras {key}: {e}")))?;
-        extras.insert(key.clone(), value.to_json());
+        let value = match bundle::simple(&value) {
+            Some(_) => value,
+            None => Value::from_json(&value).map_err(|e| ExprError::Wrong(format!("extras {key}: {e}")))?.to_json(),
+        };
+        extras.insert(key.clone(), value);
     }
     Ok(Json::Object(extras))
 }
@@ -987,10 +1058,13 @@ fn path_of(view: &View<'_>, path: &str) -> Result<Json, ExprError> {
 /// What placeholders see of a request: its keys without types (`extras`) and with them (`typed`), beside `method` and
 /// `caller`.
 pub(crate) fn request_view(params: &Json) -> Json {
-    let extras = params.get("extras").and_then(|extras| Bundle::from_json(extras).ok());
-    let extras = extras.map_or(Json::Null, flatten_bundle);
     let given = |name: &str| params[name].clone();
-    object([("method", given("method")), ("caller", given("caller")), ("typed", given("extras")), ("extras", extras)])
+    let (typed, extras) = (given("extras"), untyped_extras(params));
+    object([("method", given("method")), ("caller", given("caller")), ("typed", typed), ("extras", extras)])
+}
+
+fn untyped_extras(params: &Json) -> Json {
+    params.get("extras").and_then(untyped).unwrap_or(Json::Null)
 }
 
 /// What placeholders see of an answer: for a Bundle its keys without their types, `data` read as JSON where it is some;
@@ -1002,27 +1076,34 @@ pub fn flatten_reply(result: &Json) -> Json {
 /// [`flatten_reply`], which copies nothing where there is no Bundle: the content of a descriptor may be large.
 fn flattened(result: &Json) -> Cow<'_, Json> {
     let bundle = result.get("bundle").filter(|bundle| bundle.is_object());
-    match bundle.and_then(|bundle| Bundle::from_json(bundle).ok()) {
-        Some(bundle) => Cow::Owned(flatten_bundle(bundle)),
-        None => Cow::Borrowed(result),
-    }
+    bundle.and_then(untyped).map_or(Cow::Borrowed(result), Cow::Owned)
 }
 
-fn flatten_bundle(bundle: Bundle) -> Json {
+/// The keys of a Bundle without their types. Nothing where it is none.
+fn untyped(bundle: &Json) -> Option<Json> {
     let mut out = Map::new();
-    for (key, value) in bundle.0 {
-        let plain = match value {
-            Value::String(Text::Unicode(text)) if key == "data" => {
-                parse(text.as_bytes(), Limits::DATA).unwrap_or(Json::String(text))
-            }
-            Value::String(Text::Unicode(text)) => Json::String(text),
-            Value::Bundle(inner) => flatten_bundle(inner),
-            other => match other.to_json() {
-                Json::Object(o) => o.into_iter().next().map_or(Json::Null, |(_, value)| value),
-                other => other,
+    for (key, value) in bundle.as_object()? {
+        let plain = match bundle::simple(value) {
+            Some(Json::String(text)) => text_of(key, Cow::Borrowed(text)),
+            Some(plain) => plain.clone(),
+            None => match (value.get("bundle"), value.as_object()?.len()) {
+                (Some(inner), 1) => untyped(inner)?,
+                _ => match Value::from_json(value).ok()? {
+                    Value::String(Text::Unicode(text)) => text_of(key, Cow::Owned(text)),
+                    other => match other.to_json() {
+                        Json::Object(o) => o.into_iter().next().map_or(Json::Null, |(_, value)| value),
+                        other => other,
+                    },
+                },
             },
         };
-        out.insert(key, plain);
+        out.insert(key.clone(), plain);
     }
-    Json::Object(out)
+    Some(Json::Object(out))
+}
+
+/// A text; that of `data` is read as JSON where it is some.
+fn text_of(key: &str, text: Cow<'_, str>) -> Json {
+    let data = if key == "data" { parse(text.as_bytes(), Limits::DATA).ok() } else { None };
+    data.unwrap_or_else(|| Json::String(text.into_owned()))
 }

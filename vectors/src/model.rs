@@ -4,7 +4,9 @@
 //! patterns are kept as JSON and computed when the vector runs.
 
 use crate::always::Always;
+use crate::expr::Expr;
 use crate::ledger::{Role, Strength};
+use crate::pattern::Pattern;
 use crate::reader::Unread;
 use serde_json::{Map, Value as Json};
 use std::borrow::Cow;
@@ -425,10 +427,10 @@ pub enum About {
 pub enum Assertion {
     /// A value matches a pattern. Without `that` it is the answer of the step.
     Is {
-        /// The value, an expression.
-        that: Option<Json>,
+        /// The value.
+        that: Option<Expr>,
         /// The pattern.
-        is: Json,
+        is: Pattern,
     },
     /// At least one holds.
     AnyOf(Vec<Assertion>),

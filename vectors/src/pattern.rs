@@ -184,6 +184,45 @@ fn absent(value: Option<&Json>) -> bool {
     }
 }
 
+/// A pattern, read once.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    written: Json,
+    /// Whether it is a value and nothing else: without operators, placeholders and functions at any level.
+    plain: bool,
+}
+
+impl Pattern {
+    /// A pattern as it is written.
+    pub fn new(written: Json) -> Pattern {
+        Pattern { plain: is_plain(&written), written }
+    }
+}
+
+fn is_plain(pattern: &Json) -> bool {
+    match pattern {
+        Json::Object(members) => !begins_with_dollar(members) && members.values().all(is_plain),
+        Json::Array(items) => items.iter().all(is_plain),
+        Json::String(text) => !expr::has_placeholder(text),
+        _ => true,
+    }
+}
+
+/// What [`Matcher::value`] finds where the pattern is plain, and nobody reads why not.
+fn matches_plainly(pattern: &Json, value: Option<&Json>) -> bool {
+    match (pattern, value) {
+        (Json::Object(members), Some(Json::Object(actual))) => {
+            members.iter().all(|(name, pattern)| matches_plainly(pattern, actual.get(name)))
+        }
+        (Json::Array(items), Some(Json::Array(actual))) => {
+            items.len() == actual.len()
+                && items.iter().zip(actual).all(|(pattern, value)| matches_plainly(pattern, Some(value)))
+        }
+        (_, Some(value)) => equal(pattern, value),
+        (_, None) => false,
+    }
+}
+
 /// Asks whether values match.
 #[derive(Clone, Copy)]
 pub(crate) struct Matcher<'s> {
@@ -224,6 +263,14 @@ impl Matcher<'_> {
         }
     }
 
+    fn pattern(&self, pattern: &Pattern, value: Option<&Json>) -> Match {
+        match pattern.plain.then(|| matches_plainly(&pattern.written, value)) {
+            Some(true) => Match::Yes,
+            Some(false) if !self.reasons => Match::No(Vec::new()),
+            _ => self.value(&pattern.written, value),
+        }
+    }
+
     /// See [`matches()`].
     pub(crate) fn value(&self, pattern: &Json, value: Option<&Json>) -> Match {
         self.matches(pattern, value, &At::Top)
@@ -250,7 +297,7 @@ impl Matcher<'_> {
                 let pairs = items.iter().zip(actual).enumerate();
                 Match::all(pairs.map(|(n, (pattern, value))| self.matches(pattern, Some(value), &At::Element(at, n))))
             }
-            Json::String(text) if text.contains("${") => self.computed(pattern, value, at),
+            Json::String(text) if expr::has_placeholder(text) => self.computed(pattern, value, at),
             _ => {
                 if value.is_some_and(|value| equal(pattern, value)) {
                     Match::Yes
@@ -282,8 +329,12 @@ impl Matcher<'_> {
     /// Whether an assertion holds; see [`Assertion::holds`].
     pub(crate) fn assertion(&self, assertion: &Assertion, answer: Option<&Json>) -> Match {
         match assertion {
-            Assertion::Is { that: None, is } => self.value(is, answer),
-            Assertion::Is { that: Some(that), is } => self.expression(that, is),
+            Assertion::Is { that: None, is } => self.pattern(is, answer),
+            Assertion::Is { that: Some(that), is } => match that.value(self.scope) {
+                Ok(value) => self.pattern(is, Some(&value)),
+                Err(ExprError::Unresolved(_)) => self.pattern(is, None),
+                Err(error) => Match::from_error(error),
+            },
             Assertion::AnyOf(list) => Match::any(list.iter().map(|one| self.assertion(one, answer))),
             Assertion::AllOf(list) => Match::all(list.iter().map(|one| self.assertion(one, answer))),
             Assertion::NoneOf(list) => {
@@ -298,7 +349,7 @@ impl Matcher<'_> {
     fn filled(&self, pattern: &Json) -> Json {
         let computed = || expr::value_of(pattern, self.scope).map_or_else(|_| pattern.clone(), Cow::into_owned);
         match pattern {
-            Json::String(text) if text.contains("${") => computed(),
+            Json::String(text) if expr::has_placeholder(text) => computed(),
             Json::Object(members) if expr::is_function(members) => computed(),
             Json::Object(members) => members.iter().map(|(name, inner)| (name.clone(), self.filled(inner))).collect(),
             Json::Array(items) => items.iter().map(|item| self.filled(item)).collect(),

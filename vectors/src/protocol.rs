@@ -179,7 +179,7 @@ fn check(verb: &str, result: &Json) -> Result<(), String> {
 fn check_reply(o: &Map<String, Json>) -> Result<(), String> {
     match (o.get("bundle"), o.get("exception"), o.len()) {
         (Some(Json::Null), None, 1) => Ok(()),
-        (Some(bundle), None, 1) => Bundle::from_json(bundle).map(|_| ()).map_err(|e| format!("bundle{e}")),
+        (Some(bundle), None, 1) => Bundle::check(bundle).map_err(|e| format!("bundle{e}")),
         (None, Some(exception), 1) => match exception.get("class").and_then(Json::as_str) {
             Some(_) => Ok(()),
             None => Err("an exception names its class".into()),

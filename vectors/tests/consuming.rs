@@ -44,7 +44,10 @@ fn play(vector: &Vector, requests: impl Fn(&str) -> Vec<(&'static str, Json)>) -
                         json!({"authority": "org.example.p.tools", "method": method, "arg": null, "extras": extras});
                     machine.request("provider.call", &params, &mut judge);
                 }
-                None => machine.deliver(&open.remove(0), &Answer::Result(json!({"providers": []})), 1000, &mut judge),
+                None => {
+                    let answer = Answer::Result(json!({"providers": []}));
+                    machine.deliver(&open.remove(0), &Json::Null, &answer, 1000, &mut judge);
+                }
             },
             Action::Answer { .. } => answered += 1,
             Action::Finished(end) => break end,

@@ -53,8 +53,7 @@ fn play(vector: &Vector, mut target: impl FnMut(&Message) -> Answer) -> (Judgeme
                 entry.answered_ms = now;
                 entry.order = order;
                 order += 1;
-                let (at, answer) = (entry.at.clone(), entry.answer.clone());
-                machine.deliver(&at, &answer, now, &mut live);
+                machine.deliver(&entry.at, &entry.params, &entry.answer, now, &mut live);
                 continue;
             }
             Action::Answer { .. } => unreachable!("no target of these tests asks anything"),

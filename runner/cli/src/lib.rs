@@ -1,6 +1,7 @@
 //! The command line of the conformance suite. The main function is [`main`]; it lies in a library so that tests can use
 //! [`builtin`] as it does.
 
+mod allocator;
 mod android;
 pub mod audit;
 pub mod builtin;
@@ -32,10 +33,8 @@ use exit::{Exit, Stop};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// JSON is trees of small values, made and dropped by several threads. The allocator of glibc gives the top of a heap back to
-/// the system and takes it again at each of them, which took most of the time of everything.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 /// What is freed in large pieces goes back to the system at once and not some time later: a target that answers with megabytes
 /// must not make this program several times as large. Nor must a hundred threads, whose first few bytes would have a huge page

@@ -1,8 +1,10 @@
 //! Reading expectations and conditions, with shared rules put in.
 
 use super::{Filled, FilledRule, Names, Object, Parser};
+use crate::expr::Expr;
 use crate::ledger::Strength;
 use crate::model::{About, Assertion, Expectation};
+use crate::pattern::Pattern;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -149,7 +151,7 @@ impl Parser<'_, '_> {
                 None => {}
             }
             self.check_pattern(&value, &at, names);
-            return Some(Assertion::Is { that, is: value });
+            return Some(Assertion::Is { that: that.map(Expr::new), is: Pattern::new(value) });
         }
         let items = self.list(value, &at);
         if items.is_empty() {
