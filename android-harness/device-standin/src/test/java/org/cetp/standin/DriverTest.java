@@ -134,6 +134,26 @@ public class DriverTest {
     }
 
     @Test
+    public void aScreenThatWasOnlyLookedAtIsNotTakenForTheNext() throws Exception {
+        String a = negotiate("a");
+        String first = asked(execute("a", a, "6f9619ff-8b86-4011-b42d-00c04fc964c1", "fixture_transfer", "{\"to\":\"carol\",\"amount\":1}"));
+        String second = asked(execute("a", a, "6f9619ff-8b86-4011-b42d-00c04fc964c2", "fixture_transfer", "{\"to\":\"dave\",\"amount\":2}"));
+        assertTrue(ask("observe.ui", "pending_intent", first).toString().contains("carol"));
+        assertTrue(ask("observe.ui", "pending_intent", second).toString().contains("dave"));
+        // Each screen is there still; what is decided on is what was opened for the decision.
+        assertEquals(true, ask("control.user", "pending_intent", first, "decision", "deny").get("activity_finished"));
+        assertEquals(true, ask("control.user", "pending_intent", second, "decision", "approve").get("activity_finished"));
+        Map<String, Object> ended =
+                execute("a", a, "6f9619ff-8b86-4011-b42d-00c04fc964c1", "fixture_transfer", "{\"to\":\"carol\",\"amount\":1}");
+        assertEquals("USER_CANCELLED", text(ended, "error_code"));
+    }
+
+    private static String asked(Map<String, Object> reply) throws Exception {
+        Map<String, Object> resolution = Json.object(Json.object(reply.get("bundle"), "bundle").get("resolution"), "resolution");
+        return Json.text(Json.object(resolution.get("pending_intent"), "pending_intent").get("id"), "id");
+    }
+
+    @Test
     public void callsOverlap() throws Exception {
         String a = negotiate("a");
         List<CompletableFuture<Map<String, Object>>> calls = new ArrayList<>();

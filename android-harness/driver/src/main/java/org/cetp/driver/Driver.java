@@ -341,15 +341,25 @@ public final class Driver implements Rpc.Handler {
 
     /** Opens the resolution as a consumer does, has the user decide on the screen, and waits for the Activity's result. */
     private Object decide(Map<String, Object> params) throws RpcException, JsonException, IOException {
+        Map<String, Object> onScreen = Json.objectOf("decision", params.get("decision"), "after", screensOpened());
         launch(params);
-        controls().use("press", Json.objectOf("decision", params.get("decision")));
+        controls().use("press", onScreen);
         return Json.objectOf("activity_finished", finished(params));
     }
 
     /** What stands on the screen. It stays open: reading is no decision. */
     private Object shown(Map<String, Object> params) throws RpcException, JsonException, IOException {
+        Map<String, Object> onScreen = Json.objectOf("after", screensOpened());
         launch(params);
-        return controls().use("screen", Json.objectOf());
+        return controls().use("screen", onScreen);
+    }
+
+    /**
+     * How many screens were opened before the one that is about to be. It comes up a moment after it was asked for, and one
+     * that was only looked at is still there: without this, that one would be taken for it.
+     */
+    private Object screensOpened() throws RpcException {
+        return controls().use("screens", Json.objectOf()).get("opened");
     }
 
     /** Whoever was given the PendingIntent opens it. */
