@@ -31,6 +31,7 @@ public class DriverTest {
     private static final String AUTHORITY = "org.cetp.fixture.clawseed.tools";
     private static final Map<String, Object> CALLERS = callers();
 
+    private Phone phone;
     private Rpc host;
 
     private static Map<String, Object> callers() {
@@ -43,7 +44,7 @@ public class DriverTest {
 
     @Before
     public void connect() throws Exception {
-        Phone phone = new Phone(RuntimeEnvironment.getApplication());
+        phone = new Phone(RuntimeEnvironment.getApplication());
         for (String app : List.of(Phone.FIXTURE, Phone.DRIVER_A, Phone.DRIVER_B)) {
             assertTrue(phone.install(app));
         }
@@ -151,6 +152,15 @@ public class DriverTest {
     private static String asked(Map<String, Object> reply) throws Exception {
         Map<String, Object> resolution = Json.object(Json.object(reply.get("bundle"), "bundle").get("resolution"), "resolution");
         return Json.text(Json.object(resolution.get("pending_intent"), "pending_intent").get("id"), "id");
+    }
+
+    @Test
+    public void nothingIsGrantedToWhoIsNotSeen() throws Exception {
+        ask("control.scopes", "caller", CALLERS.get("b"), "grant", List.of("fixture.secret"));
+        phone.uninstall(Phone.DRIVER_B);
+        RpcException refused = assertThrows(
+                RpcException.class, () -> ask("control.scopes", "caller", CALLERS.get("b"), "grant", List.of("fixture.secret")));
+        assertTrue(refused.getMessage(), refused.getMessage().contains("<queries>"));
     }
 
     @Test
