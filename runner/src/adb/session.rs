@@ -301,7 +301,10 @@ impl AdbSession {
         let since_ms = since_ms.saturating_add(self.clock_ms).max(0);
         let command = format!("logcat -d -v threadtime -T {}.{:03}", since_ms / 1000, since_ms % 1000);
         let log = self.device.must(&command, COMMAND)?;
-        Ok(about(&log, &[&self.harness, &self.package]))
+        // Most vectors find processes that are there already, of whose beginning this piece of the log says nothing.
+        let names = format!("{} {}", shell::quoted(&self.harness), shell::quoted(&self.package));
+        let running = self.device.shell(&format!("pidof {names}"), COMMAND)?.stdout;
+        Ok(about(&log, &[&self.harness, &self.package], running.split_whitespace().collect()))
     }
 }
 
@@ -506,17 +509,22 @@ fn clock_difference(device: &Device) -> Result<i64, AdbError> {
     Ok(theirs.saturating_sub(i64::try_from(ours).unwrap_or(0)).saturating_mul(1000))
 }
 
-/// The lines of a log that are about these packages: those that name one, and those of processes that such a line names
-/// (`Start proc 123:com.example/u0a1`). The third word of a line is the process.
-fn about(log: &str, packages: &[&str]) -> String {
+/// The lines of a log that are about these packages: those that name one, and those of their processes, which are those
+/// that run now, and those that such a line names (`Start proc 123:com.example/u0a1`, `Process com.example (pid 123) has
+/// died`). The third word of a line is the process.
+fn about<'l>(log: &'l str, packages: &[&str], mut processes: Vec<&'l str>) -> String {
     /// The harness's own, and what the system writes about a crash.
     const TAGS: [&str; 4] = [" CetpDriver", " AndroidRuntime", " DEBUG ", " libc "];
     let names = |line: &str| packages.iter().any(|name| line.contains(name));
-    let mut processes: Vec<&str> = Vec::new();
     for line in log.lines().filter(|line| names(line)) {
         for package in packages {
             if let Some((before, _)) = line.split_once(&format!(":{package}"))
                 && let Some(number) = before.rsplit(|c: char| !c.is_ascii_digit()).next().filter(|n| !n.is_empty())
+            {
+                processes.push(number);
+            }
+            if let Some((_, after)) = line.split_once(&format!("{package} (pid "))
+                && let Some((number, _)) = after.split_once(')')
             {
                 processes.push(number);
             }
@@ -541,8 +549,15 @@ mod tests {
 11-30 08:00:00.400  4321  4330 E AndroidRuntime: FATAL EXCEPTION
 11-30 08:00:00.500   500   510 I ActivityManager: Process com.example.app (pid 4321) has died
 11-30 08:00:00.600   701   701 W CetpDriver: provider.call has not returned";
-        let kept = about(log, &["com.example.app"]);
+        let kept = about(log, &["com.example.app"], Vec::new());
         assert_eq!(kept.lines().count(), 5, "{kept}");
         assert!(!kept.contains("SomebodyElse"));
+        // Of a process that was there before, and still is, or has died since.
+        let log: String = log.lines().filter(|line| !line.contains("Start proc")).collect::<Vec<_>>().join("\n");
+        assert!(about(&log, &["com.example.app"], Vec::new()).contains("about to fail"), "it says which one has died");
+        let log: String = log.lines().filter(|line| !line.contains("has died")).collect::<Vec<_>>().join("\n");
+        assert!(!about(&log, &["com.example.app"], Vec::new()).contains("about to fail"));
+        let kept = about(&log, &["com.example.app"], vec!["4321"]);
+        assert!(kept.contains("about to fail") && !kept.contains("SomebodyElse"), "{kept}");
     }
 }

@@ -179,6 +179,10 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
         shared.commands.lock().unwrap().push(command.to_owned());
         return shell(stream, command, shared);
     }
+    if service == "sync:" {
+        stream.write_all(b"OKAY")?;
+        return take_file(stream);
+    }
     if service.starts_with("localabstract:") {
         if shared.sick == Sick::RefusedStream {
             return fail(&mut stream, "closed");
@@ -189,6 +193,19 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
         return Ok(());
     }
     fail(&mut stream, "closed")
+}
+
+/// One file of adb's file service, which is thrown away.
+fn take_file(mut stream: TcpStream) -> std::io::Result<()> {
+    loop {
+        let mut head = [0; 8];
+        stream.read_exact(&mut head)?;
+        if head.starts_with(b"DONE") {
+            return stream.write_all(b"OKAY\0\0\0\0");
+        }
+        let length = u32::from_le_bytes(head[4..].try_into().unwrap());
+        stream.read_exact(&mut vec![0; usize::try_from(length).unwrap()])?;
+    }
 }
 
 fn request(stream: &mut TcpStream) -> std::io::Result<String> {
@@ -247,9 +264,11 @@ fn shell(mut stream: TcpStream, command: &str, shared: &Shared) -> std::io::Resu
         "settings get global transition_animation_scale" => "0.5",
         "settings get global animator_duration_scale" => "null",
         "date +%s" => &now,
+        "pidof org.cetp.driver.a org.example.app" => "66 99",
         log if log.starts_with("logcat ") => {
             "11-30 08:00:00.100 500 510 I ActivityManager: Start proc 77:org.example.app/u0a1 for content provider\n\
              11-30 08:00:00.200 77 77 E App: the words of the app\n\
+             11-30 08:00:00.200 99 99 E App: the words of a process that was there before\n\
              11-30 08:00:00.300 88 88 E Other: the words of another"
         }
         _ => "",

@@ -188,7 +188,7 @@ fn a_device_that_is_lost_in_a_call_is_an_error_and_never_a_fail() {
         (Sick::StalledInCall, "its harness does not answer"),
     ] {
         let (ran, report) = run(&Fake::new(ONE, sick), "", &["--exact", CRASHING]);
-        ran.assert_tells(3, &[words, "the words of the app"]);
+        ran.assert_tells(3, &[words, "the words of the app", "the words of a process that was there before"]);
         assert!(!ran.told().contains("the words of another"), "the log is not cut to what concerns the package");
         let report = report.unwrap();
         assert_eq!(outcome(&report), "error", "{sick:?}");
