@@ -24,6 +24,16 @@ const HIDDEN_API_SDK: u32 = 28;
 /// Where the second package lies on the device.
 pub const SECOND: &str = "/data/local/tmp/cetp-driver-a-second.apk";
 
+/// The second package's name. The driver installs it, and may be ended before it has removed it.
+const SECOND_PACKAGE: &str = "org.cetp.driver.a.second";
+
+/// With this each driver's name begins.
+const DRIVERS: &str = "org.cetp.driver.";
+
+/// Who has it may open Activities while no screen of its own is to be seen, from Android 10 on. An instrumentation may anyway; the
+/// driver of another caller, which opens what was given to that caller, is none.
+const OPENS_SCREENS: &str = "SYSTEM_ALERT_WINDOW";
+
 /// What makes screens appear late; off while vectors run.
 const ANIMATIONS: [&str; 3] = ["window_animation_scale", "transition_animation_scale", "animator_duration_scale"];
 
@@ -229,6 +239,8 @@ pub struct Prepared {
     new_packages: BTreeSet<String>,
     keep_installed: bool,
     animations: Vec<(&'static str, String)>,
+    /// Packages that may open screens.
+    openers: Vec<String>,
     pushed: bool,
 }
 
@@ -242,6 +254,7 @@ impl Prepared {
             new_packages: BTreeSet::new(),
             keep_installed: false,
             animations: Vec::new(),
+            openers: Vec::new(),
             pushed: false,
         }
     }
@@ -273,6 +286,11 @@ impl Prepared {
             self.pushed = true;
         }
         self.still_animations()?;
+        for driver in there.into_iter().filter(|name| name.starts_with(DRIVERS)) {
+            // Where a device does not know it, the screens do not come up, which is an error of the vector.
+            device.shell(&format!("appops set {} {OPENS_SCREENS} allow", shell::quoted(&driver)), COMMAND)?;
+            self.openers.push(driver);
+        }
         // Nothing that is tested hangs on these; without them a confirmation may stay behind the lock.
         for command in ["input keyevent KEYCODE_WAKEUP", "wm dismiss-keyguard"] {
             device.shell(command, COMMAND)?;
@@ -301,8 +319,13 @@ impl Prepared {
                 format!("settings delete global {name}")
             });
         }
+        for driver in self.openers.drain(..) {
+            commands.push(format!("appops set {} {OPENS_SCREENS} default", shell::quoted(&driver)));
+        }
         if std::mem::take(&mut self.pushed) {
             commands.push(format!("rm -f {SECOND}"));
+            // With it driver a is another caller. Where it is gone already, nothing is to be done.
+            commands.push(format!("pm uninstall {SECOND_PACKAGE}"));
         }
         if !self.keep_installed {
             let new = std::mem::take(&mut self.new_packages);

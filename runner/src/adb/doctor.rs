@@ -78,9 +78,14 @@ fn examine(
     if let Some(second) = &settings.second {
         device.push(second, device::SECOND, settings.install)?;
     }
-    let mut session = AdbSession::start(device, settings, limits.clone(), None)?;
-    let described = describe(&mut session, limits).map_err(|fault| AdbError::new(Trouble::Device, fault));
-    Box::new(session).end();
+    let described = AdbSession::start(device.clone(), settings, limits.clone(), None).and_then(|mut session| {
+        let described = describe(&mut session, limits).map_err(|fault| AdbError::new(Trouble::Device, fault));
+        Box::new(session).end();
+        described
+    });
+    if settings.second.is_some() {
+        device.shell(&format!("rm -f {}", device::SECOND), device::COMMAND)?;
+    }
     let described = described?;
     lines.push((Finding::Good, "the harness listens, and answers".into()));
     let list = |name: &str| {

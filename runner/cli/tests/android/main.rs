@@ -86,9 +86,35 @@ fn a_device_that_is_well_is_driven_and_left_as_it_was() {
         "settings put global window_animation_scale 1.0",
         "settings put global transition_animation_scale 0.5",
         "settings delete global animator_duration_scale",
+        "appops set org.cetp.driver.a SYSTEM_ALERT_WINDOW allow",
+        "appops set org.cetp.driver.a SYSTEM_ALERT_WINDOW default",
     ] {
         assert!(has(restored), "{restored}: {commands:#?}");
     }
+}
+
+#[test]
+fn nothing_of_the_second_package_stays_on_the_device() {
+    let file = "rm -f /data/local/tmp/cetp-driver-a-second.apk";
+    let fake = Fake::new(ONE, Sick::Not);
+    let (ran, _) = run(&fake, "second = 'app.apk'", &["--exact", "cetp2/provider/2.2/reply-has-every-member"]);
+    ran.assert_tells(0, &[]);
+    let commands = fake.commands();
+    let last = |wanted: &str| commands.iter().rposition(|command| command == wanted);
+    // The last vector may have been one in which driver a had it.
+    assert!(last("pm uninstall org.cetp.driver.a.second").is_some() && last(file).is_some(), "{commands:#?}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("target.toml");
+    let android =
+        format!("[android]\nserver = '{}'\npackage = 'org.example.app'\nsecond = 'target.toml'\n", fake.address);
+    std::fs::write(&target, format!("name = 'made-up'\nrole = 'provider'\nadapter = 'adb'\n{android}")).unwrap();
+    cetp(&["android", "doctor", target.to_str().unwrap()]).assert_tells(0, &["Nothing is wrong"]);
+    assert_eq!(
+        fake.commands().iter().filter(|command| *command == file).count(),
+        2,
+        "the doctor leaves nothing either"
+    );
 }
 
 #[test]
