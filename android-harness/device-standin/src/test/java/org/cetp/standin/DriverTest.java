@@ -3,6 +3,7 @@ package org.cetp.standin;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
+import static org.robolectric.Shadows.shadowOf;
 
 import java.nio.channels.Channels;
 import java.nio.channels.Pipe;
@@ -161,6 +162,17 @@ public class DriverTest {
         RpcException refused = assertThrows(
                 RpcException.class, () -> ask("control.scopes", "caller", CALLERS.get("b"), "grant", List.of("fixture.secret")));
         assertTrue(refused.getMessage(), refused.getMessage().contains("<queries>"));
+    }
+
+    /** As where the driver was installed before the app that declares it. */
+    @Test
+    public void aPermissionThatTheDriverDidNotGetIsNoReplyOfTheProvider() throws Exception {
+        // Robolectric grants what is asked for.
+        shadowOf(RuntimeEnvironment.getApplication().getPackageManager())
+                .getInternalMutablePackageInfo(Phone.DRIVER_B).requestedPermissions = null;
+        negotiate("a");
+        RpcException kept = assertThrows(RpcException.class, () -> negotiate("b"));
+        assertTrue(kept.getMessage(), kept.getMessage().contains("install the drivers after"));
     }
 
     @Test

@@ -1,6 +1,7 @@
 package org.cetp.driver;
 
 import android.content.pm.PackageManager;
+import android.content.pm.ProviderInfo;
 import android.os.Bundle;
 import android.util.Log;
 import java.io.IOException;
@@ -54,6 +55,8 @@ public final class Driver implements Rpc.Handler {
         public Resolutions resolutions;
         /** The package under test. */
         public String target;
+        /** This app's own package. */
+        public String ownPackage;
         /** Tells the ids of this driver's objects from those of others; empty for the one that the host talks to. */
         public String idPrefix = "";
         /** Other driver apps, by the caller that each is. */
@@ -61,6 +64,9 @@ public final class Driver implements Rpc.Handler {
         /** When a call that has not returned is given up. The runner gives up earlier; this only frees the session. */
         public long callLimitMs = 60_000;
     }
+
+    /** The permission of §7.1, which the driver's manifest asks for. */
+    private static final String ACCESS = "com.clawseed.permission.ACCESS_TOOLS";
 
     /** How long a screen may take to close after the decision. */
     private static final long FINISH_MS = 10_000;
@@ -286,6 +292,7 @@ public final class Driver implements Rpc.Handler {
         String method = WireScalar.toText(params.get("method"));
         String arg = params.get("arg") == null ? null : WireScalar.toText(params.get("arg"));
         Bundle extras = codec.decode(params.get("extras"));
+        requireAccess(to);
         Lock identity = callers.as(name);
         try {
             Map<String, Object> answer = new HashMap<>();
@@ -296,6 +303,19 @@ public final class Driver implements Rpc.Handler {
             return Json.objectOf("exception", Json.objectOf("class", thrown.getClass().getName(), "message", message));
         } finally {
             identity.unlock();
+        }
+    }
+
+    /**
+     * An app that was installed before the one that declares a permission never gets it, and would be kept out of every
+     * call. That is how the device was set up and nothing that the provider does.
+     */
+    private void requireAccess(String to) throws RpcException {
+        ProviderInfo provider = device.packages.resolveContentProvider(to, 0);
+        boolean asks = provider != null && ACCESS.equals(provider.readPermission);
+        if (asks && device.packages.checkPermission(ACCESS, device.ownPackage) != PackageManager.PERMISSION_GRANTED) {
+            throw RpcException.cannotAct(
+                    device.ownPackage + " does not hold " + ACCESS + ": install the drivers after the app that declares it");
         }
     }
 
