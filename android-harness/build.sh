@@ -31,6 +31,8 @@ done
 
 say() { echo "build.sh: $*"; }
 fail() { echo "build.sh: $*" >&2; exit 1; }
+# The runners of CI services are no root.
+as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
 
 # --- tools ------------------------------------------------------------------------------------------------------------
 
@@ -42,8 +44,8 @@ command -v mvn >/dev/null || missing+=(maven)
 command -v javac >/dev/null || missing+=(openjdk-17-jdk-headless)
 if [ ${#missing[@]} -gt 0 ]; then
     [ -n "$install" ] || fail "missing: ${missing[*]} (Debian packages; --install installs them)"
-    apt-get update -qq
-    apt-get install -y -qq --no-install-recommends "${missing[@]}"
+    as_root apt-get update -qq
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
 fi
 
 # --- classes ----------------------------------------------------------------------------------------------------------
