@@ -11,6 +11,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import org.cetp.driver.Driver;
+import org.cetp.driver.LocalIdentities;
 import org.cetp.driver.Rpc;
 import org.cetp.driver.RpcException;
 import org.cetp.json.Json;
@@ -209,6 +212,31 @@ public class DriverTest {
         assertEquals("success", text(again, "status"));
         Map<String, Object> ledger = execute("a", negotiate("a"), "6f9619ff-8b86-4011-b42d-00c04fc96433", "fixture_ledger", "{}");
         assertEquals(1, Json.list(Json.object(data(ledger).get("value"), "value").get("entries"), "entries").size());
+    }
+
+    /** The runner asks for it to know who hangs: the provider, or the driver. */
+    @Test
+    public void theDriverSaysThatItIsThereWhileTheProviderHangs() throws Exception {
+        CountDownLatch never = new CountDownLatch(1);
+        Driver.Device device = new Driver.Device();
+        device.packages = RuntimeEnvironment.getApplication().getPackageManager();
+        device.identities = new LocalIdentities.Fixed("a", 1);
+        device.target = Phone.FIXTURE;
+        device.ownPackage = Phone.DRIVER_A;
+        device.callLimitMs = 200;
+        device.describeLimitMs = 200;
+        device.port = (authority, method, arg, extras) -> {
+            never.await();
+            return null;
+        };
+        Rpc hung = Link.between(new Driver(device, () -> {}), request -> {})[1];
+        RpcException given = assertThrows(RpcException.class, () -> hung.request(
+                "provider.call", Json.objectOf("caller", CALLERS.get("a"), "authority", AUTHORITY, "method", "negotiate")));
+        assertTrue(given.getMessage(), given.getMessage().contains("has not returned"));
+        Object described = hung.request("target.describe", Json.objectOf("protocol", JsonNumber.of(1)));
+        assertEquals(AUTHORITY, Json.object(described, "describe").get("authority"));
+        never.countDown();
+        hung.close();
     }
 
     @Test

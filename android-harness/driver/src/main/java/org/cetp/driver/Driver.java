@@ -9,11 +9,15 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Lock;
 import org.cetp.codec.BundleCodec;
@@ -63,6 +67,8 @@ public final class Driver implements Rpc.Handler {
         public Map<String, Rpc> others = new HashMap<>();
         /** When a call that has not returned is given up. The runner gives up earlier; this only frees the session. */
         public long callLimitMs = 60_000;
+        /** How long the fixture may take to say what it is. Below what the runner waits for a driver to say it is there. */
+        public long describeLimitMs = 5_000;
     }
 
     /** The permission of §7.1, which the driver's manifest asks for. */
@@ -248,8 +254,24 @@ public final class Driver implements Rpc.Handler {
     /** Looks for the provider and its fixture; both may have been installed since the last time. */
     private void find() throws RpcException {
         authority = manifests.authorityOf(device.target);
-        controls = new Controls(device.controlPort == null ? device.port : device.controlPort, authority);
-        fixture = controls.describe();
+        final Controls found = new Controls(device.controlPort == null ? device.port : device.controlPort, authority);
+        controls = found;
+        Future<Map<String, Object>> asked =
+                calls.submit(
+                        new Callable<Map<String, Object>>() {
+                            @Override
+                            public Map<String, Object> call() {
+                                return found.describe();
+                            }
+                        });
+        try {
+            fixture = asked.get(device.describeLimitMs, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException hangs) {
+            // It may well be the provider that hangs, and whoever asks wants to know whether the driver does.
+            Log.w(TAG, "the fixture does not say what it is");
+        } catch (InterruptedException | ExecutionException failure) {
+            throw RpcException.cannotAct("describe: " + failure);
+        }
     }
 
     private Controls controls() throws RpcException {
