@@ -5,6 +5,9 @@ import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 import static org.robolectric.Shadows.shadowOf;
 
+import android.app.PendingIntent;
+import android.content.Intent;
+import android.os.Bundle;
 import java.nio.channels.Channels;
 import java.nio.channels.Pipe;
 import java.util.ArrayList;
@@ -237,6 +240,28 @@ public class DriverTest {
         assertEquals(AUTHORITY, Json.object(described, "describe").get("authority"));
         never.countDown();
         hung.close();
+    }
+
+    @Test
+    public void whatTheDriverFailsAtIsNoExceptionOfTheProvider() throws Exception {
+        Driver.Device device = new Driver.Device();
+        device.packages = RuntimeEnvironment.getApplication().getPackageManager();
+        device.identities = new LocalIdentities.Fixed("a", 1);
+        device.ownPackage = Phone.DRIVER_A;
+        device.facts = pending -> {
+            throw new IllegalStateException("the device does not tell");
+        };
+        device.port = (authority, method, arg, extras) -> {
+            Bundle reply = new Bundle();
+            reply.putParcelable("resolution", PendingIntent.getActivity(
+                    RuntimeEnvironment.getApplication(), 0, new Intent("x"), PendingIntent.FLAG_IMMUTABLE));
+            return reply;
+        };
+        Rpc driver = Link.between(new Driver(device, () -> {}), request -> {})[1];
+        RpcException own = assertThrows(RpcException.class, () -> driver.request(
+                "provider.call", Json.objectOf("caller", CALLERS.get("a"), "authority", AUTHORITY, "method", "negotiate")));
+        assertEquals(-32000, own.code);
+        driver.close();
     }
 
     @Test

@@ -315,17 +315,23 @@ public final class Driver implements Rpc.Handler {
         String arg = params.get("arg") == null ? null : WireScalar.toText(params.get("arg"));
         Bundle extras = codec.decode(params.get("extras"));
         requireAccess(to);
+        Bundle reply;
         Lock identity = callers.as(name);
         try {
-            Map<String, Object> answer = new HashMap<>();
-            answer.put("bundle", codec.encode(device.port.call(to, method, arg, extras)));
-            return answer;
+            reply = device.port.call(to, method, arg, extras);
+            if (reply != null) {
+                reply.size(); // reads it: what cannot be read is an exception to every consumer
+            }
         } catch (Exception thrown) {
             String message = thrown.getMessage() == null ? "" : thrown.getMessage();
             return Json.objectOf("exception", Json.objectOf("class", thrown.getClass().getName(), "message", message));
         } finally {
             identity.unlock();
         }
+        // What fails from here on is the driver's own failure, and no exception of the provider.
+        Map<String, Object> answer = new HashMap<>();
+        answer.put("bundle", codec.encode(reply));
+        return answer;
     }
 
     /**
