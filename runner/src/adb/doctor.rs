@@ -57,8 +57,11 @@ fn examine(
     let sdk = device::sdk(&device)?;
     let model = device.property("ro.product.model")?;
     lines.push((Finding::Good, format!("{model} is up, with API level {sdk}")));
-    if sdk < 28 {
-        lines.push((Finding::Missing, "below API level 28 whether a PendingIntent is explicit cannot be told".into()));
+    for (since, what) in [(device::EXPLICIT_SDK, "explicit"), (device::IMMUTABLE_SDK, "immutable")] {
+        if sdk < since {
+            let message = format!("below API level {since} whether a PendingIntent is {what} cannot be told");
+            lines.push((Finding::Missing, message));
+        }
     }
     let Some(settings) = settings else { return Ok(()) };
     let there = device.packages()?;

@@ -45,6 +45,8 @@ pub enum Sick {
     AsksOnScreen,
     /// As that, and its screen never comes up.
     NoScreen,
+    /// Nothing; but it is Android 9, which tells less of a PendingIntent.
+    OldAndroid,
 }
 
 impl Sick {
@@ -257,12 +259,14 @@ fn shell(mut stream: TcpStream, command: &str, shared: &Shared) -> std::io::Resu
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs().to_string();
     let said = match command {
         "getprop sys.boot_completed" => booted,
+        "getprop ro.build.version.sdk" if shared.sick == Sick::OldAndroid => "28",
         "getprop ro.build.version.sdk" => "34",
         "getprop ro.product.model" => "Made up",
         "pm list packages" => "package:android\npackage:org.cetp.driver.a\npackage:org.example.app",
         "settings get global window_animation_scale" => "1.0",
         "settings get global transition_animation_scale" => "0.5",
         "settings get global animator_duration_scale" => "null",
+        "settings get global stay_on_while_plugged_in" => "0",
         "date +%s" => &now,
         "pidof org.cetp.driver.a org.example.app" => "66 99",
         log if log.starts_with("logcat ") => {

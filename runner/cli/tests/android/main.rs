@@ -86,6 +86,8 @@ fn a_device_that_is_well_is_driven_and_left_as_it_was() {
         "settings put global window_animation_scale 1.0",
         "settings put global transition_animation_scale 0.5",
         "settings delete global animator_duration_scale",
+        "settings put global stay_on_while_plugged_in 7",
+        "settings put global stay_on_while_plugged_in 0",
         "appops set org.cetp.driver.a SYSTEM_ALERT_WINDOW allow",
         "appops set org.cetp.driver.a SYSTEM_ALERT_WINDOW default",
     ] {
@@ -254,6 +256,9 @@ fn the_doctor_says_what_is_there() {
     std::fs::write(&file, toml("org.example.app")).unwrap();
     let path = file.to_str().unwrap();
     cetp(&["android", "doctor", path]).assert_tells(0, &["API level 34", "the harness listens", "Nothing is wrong"]);
+    let old = Fake::new(ONE, Sick::OldAndroid);
+    let told = ["below API level 29 whether a PendingIntent is explicit", "below API level 31"];
+    cetp(&["android", "doctor", "--server", &old.address]).assert_tells(0, &told);
     std::fs::write(&file, toml("org.example.absent")).unwrap();
     cetp(&["android", "doctor", path]).assert_tells(3, &["WRONG", "org.example.absent is not installed"]);
 }
