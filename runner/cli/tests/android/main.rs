@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 
 const ONE: &str = "emulator-5554          device product:p model:Made_up transport_id:1\n";
 
+/// A vector in whose middle the provider is restarted.
+const RESTARTING: &str = "cetp2/provider/4.4/create-is-not-repeated-after-a-restart";
+
 /// A vector in whose middle the fixture crashes; a target that dies or hangs there fails (§5).
 const CRASHING: &str = "cetp2/provider/5/exception-becomes-internal-error";
 
@@ -309,6 +312,23 @@ fn a_question_that_does_not_come_or_stays_is_an_error_and_never_a_verdict() {
         assert_eq!(outcome(&report), "error", "{sick:?}");
         assert!(begun.elapsed() < Duration::from_secs(60));
     }
+}
+
+/// An app without the control is ended by the system, gently where that is enough.
+#[test]
+fn a_provider_without_a_control_for_it_is_restarted_by_the_system() {
+    for (sick, force) in [(Sick::EndedBySystem, false), (Sick::EndedByForce, true)] {
+        let fake = Fake::new(ONE, sick);
+        let (ran, report) = run(&fake, "", &["--check-protocol", "--exact", RESTARTING]);
+        ran.assert_tells(0, &[]);
+        assert_eq!(outcome(&report.unwrap()), "pass", "{sick:?}");
+        let commands = fake.commands();
+        let has = |wanted: &str| commands.iter().any(|command| command == wanted);
+        assert!(has("am kill org.example.app") && has("am force-stop org.example.app") == force, "{commands:#?}");
+    }
+    let (ran, report) = run(&Fake::new(ONE, Sick::NeverEnds), "", &["--exact", RESTARTING]);
+    ran.assert_tells(3, &["the process of org.example.app does not end"]);
+    assert_eq!(outcome(&report.unwrap()), "error");
 }
 
 #[test]
