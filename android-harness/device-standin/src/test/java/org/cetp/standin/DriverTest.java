@@ -265,6 +265,16 @@ public class DriverTest {
     }
 
     @Test
+    public void onlyTheDriversSignatureMayUseTheControls() throws Exception {
+        for (String caller : List.of("b", "a_other_key")) {
+            Object answer = host.request("provider.call", Json.objectOf(
+                    "caller", CALLERS.get(caller), "authority", AUTHORITY + ".control", "method", "describe", "arg", "{}"));
+            Object exception = Json.object(answer, "answer").get("exception");
+            assertEquals(caller, "java.lang.SecurityException", Json.object(exception, "exception").get("class"));
+        }
+    }
+
+    @Test
     public void whatCannotBeDoneIsSaid() throws Exception {
         assertEquals(-32601, assertThrows(RpcException.class, () -> ask("no.such.verb")).code);
         assertEquals(-32602, assertThrows(RpcException.class, () -> ask("target.describe", "protocol", JsonNumber.of(2))).code);
