@@ -31,6 +31,8 @@ done
 
 say() { echo "build.sh: $*"; }
 fail() { echo "build.sh: $*" >&2; exit 1; }
+# The runners of CI services are no root.
+as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
 
 # --- tools ------------------------------------------------------------------------------------------------------------
 
@@ -42,8 +44,8 @@ command -v mvn >/dev/null || missing+=(maven)
 command -v javac >/dev/null || missing+=(openjdk-17-jdk-headless)
 if [ ${#missing[@]} -gt 0 ]; then
     [ -n "$install" ] || fail "missing: ${missing[*]} (Debian packages; --install installs them)"
-    apt-get update -qq
-    apt-get install -y -qq --no-install-recommends "${missing[@]}"
+    as_root apt-get update -qq
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
 fi
 
 # --- classes ----------------------------------------------------------------------------------------------------------
@@ -158,6 +160,9 @@ manifest=$out/fixture-provider/manifest.txt
 grep -A2 'com.clawseed.tools.version"' $manifest | grep -q '(type 0x10)0x1' || fail "fixture: version is not the Int 1"
 grep -A2 'com.clawseed.tools.versions"' $manifest | grep -q '="1,2"' || fail "fixture: versions is not the String 1,2"
 grep -q "$driver_sha256" $manifest || fail "fixture: the driver's certificate is not in the manifest"
+for driver_app in a b; do
+    grep -q "=\"org.cetp.driver.$driver_app\"" $manifest || fail "fixture: driver $driver_app is not under <queries>"
+done
 aapt list $out/fixture-provider.apk | grep -qx org/cetp/fixture/fixture-tools.json || fail "fixture: no tool descriptors"
 grep -q '="org.example.p.tools"' $out/scripted-provider/manifest.txt || fail "scripted provider: another authority"
 aapt list $out/driver-a.apk | grep -qx org/cetp/driver/callers.json || fail "driver: no callers"

@@ -17,6 +17,8 @@ fi
 runner=$(realpath "$1")
 cd "$(dirname "$0")"
 
+as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
+
 timed() { # what, command
     local what=$1 begun=$SECONDS
     shift
@@ -52,7 +54,8 @@ timed "tests of the harness" mvn -q -B verify
 timed "APKs" ./build.sh --built "${install[@]}"
 command -v adb >/dev/null || {
     [ ${#install[@]} -gt 0 ] || { echo "ci.sh: missing: adb (--install installs it)" >&2; exit 1; }
-    apt-get install -y -qq --no-install-recommends adb
+    as_root apt-get update -qq
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends adb
 }
 side_begins "both suites over adb" device-standin/suite.sh "$runner"
 timed "the provider suite over stdio" "$runner" run --target device-standin/target.toml --report build/stdio-report --check-protocol

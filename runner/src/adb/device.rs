@@ -21,11 +21,33 @@ pub const OLDEST_SDK: u32 = 26;
 /// From here on `am instrument` knows how to switch the checks of hidden API off.
 const HIDDEN_API_SDK: u32 = 28;
 
+/// From here on an instrumentation may borrow the shell's permission to see whether a PendingIntent is explicit.
+pub const EXPLICIT_SDK: u32 = 29;
+
+/// From here on a PendingIntent tells whether it is immutable.
+pub const IMMUTABLE_SDK: u32 = 31;
+
 /// Where the second package lies on the device.
 pub const SECOND: &str = "/data/local/tmp/cetp-driver-a-second.apk";
 
-/// What makes screens appear late; off while vectors run.
-const ANIMATIONS: [&str; 3] = ["window_animation_scale", "transition_animation_scale", "animator_duration_scale"];
+/// The second package's name. The driver installs it, and may be ended before it has removed it.
+const SECOND_PACKAGE: &str = "org.cetp.driver.a.second";
+
+/// With this each driver's name begins.
+const DRIVERS: &str = "org.cetp.driver.";
+
+/// Who has it may open Activities while no screen of its own is to be seen, from Android 10 on. An instrumentation may anyway; the
+/// driver of another caller, which opens what was given to that caller, is none.
+const OPENS_SCREENS: &str = "SYSTEM_ALERT_WINDOW";
+
+/// What the system's settings are while vectors run: nothing makes screens appear late, and the screen does not go dark, on which
+/// nothing comes up (7: on any charger, of which USB is one).
+const SETTINGS: [(&str, &str); 4] = [
+    ("window_animation_scale", "0"),
+    ("transition_animation_scale", "0"),
+    ("animator_duration_scale", "0"),
+    ("stay_on_while_plugged_in", "7"),
+];
 
 /// A device that could be used when it was looked for.
 #[derive(Clone, Debug)]
@@ -228,7 +250,10 @@ pub struct Prepared {
     sdk: u32,
     new_packages: BTreeSet<String>,
     keep_installed: bool,
-    animations: Vec<(&'static str, String)>,
+    /// Settings as they were before.
+    settings: Vec<(&'static str, String)>,
+    /// Packages that may open screens.
+    openers: Vec<String>,
     pushed: bool,
 }
 
@@ -241,7 +266,8 @@ impl Prepared {
             sdk: 0,
             new_packages: BTreeSet::new(),
             keep_installed: false,
-            animations: Vec::new(),
+            settings: Vec::new(),
+            openers: Vec::new(),
             pushed: false,
         }
     }
@@ -272,7 +298,12 @@ impl Prepared {
             device.push(second, SECOND, settings.install)?;
             self.pushed = true;
         }
-        self.still_animations()?;
+        self.change_settings()?;
+        for driver in there.into_iter().filter(|name| name.starts_with(DRIVERS)) {
+            // Where a device does not know it, the screens do not come up, which is an error of the vector.
+            device.shell(&format!("appops set {} {OPENS_SCREENS} allow", shell::quoted(&driver)), COMMAND)?;
+            self.openers.push(driver);
+        }
         // Nothing that is tested hangs on these; without them a confirmation may stay behind the lock.
         for command in ["input keyevent KEYCODE_WAKEUP", "wm dismiss-keyguard"] {
             device.shell(command, COMMAND)?;
@@ -280,18 +311,18 @@ impl Prepared {
         Ok(())
     }
 
-    fn still_animations(&mut self) -> Result<(), AdbError> {
-        for name in ANIMATIONS {
+    fn change_settings(&mut self) -> Result<(), AdbError> {
+        for (name, value) in SETTINGS {
             let before = self.device.must(&format!("settings get global {name}"), COMMAND)?.trim().to_owned();
-            self.device.must(&format!("settings put global {name} 0"), COMMAND)?;
-            self.animations.push((name, before));
+            self.device.must(&format!("settings put global {name} {value}"), COMMAND)?;
+            self.settings.push((name, before));
         }
         Ok(())
     }
 
     fn undo(&mut self) {
         let mut commands = Vec::new();
-        for (name, before) in self.animations.drain(..) {
+        for (name, before) in self.settings.drain(..) {
             // A setting that never was is told as "null".
             let plain =
                 !before.is_empty() && before != "null" && before.chars().all(|c| c.is_ascii_alphanumeric() || c == '.');
@@ -301,8 +332,13 @@ impl Prepared {
                 format!("settings delete global {name}")
             });
         }
+        for driver in self.openers.drain(..) {
+            commands.push(format!("appops set {} {OPENS_SCREENS} default", shell::quoted(&driver)));
+        }
         if std::mem::take(&mut self.pushed) {
             commands.push(format!("rm -f {SECOND}"));
+            // With it driver a is another caller. Where it is gone already, nothing is to be done.
+            commands.push(format!("pm uninstall {SECOND_PACKAGE}"));
         }
         if !self.keep_installed {
             let new = std::mem::take(&mut self.new_packages);

@@ -57,8 +57,11 @@ fn examine(
     let sdk = device::sdk(&device)?;
     let model = device.property("ro.product.model")?;
     lines.push((Finding::Good, format!("{model} is up, with API level {sdk}")));
-    if sdk < 28 {
-        lines.push((Finding::Missing, "below API level 28 whether a PendingIntent is explicit cannot be told".into()));
+    for (since, what) in [(device::EXPLICIT_SDK, "explicit"), (device::IMMUTABLE_SDK, "immutable")] {
+        if sdk < since {
+            let message = format!("below API level {since} whether a PendingIntent is {what} cannot be told");
+            lines.push((Finding::Missing, message));
+        }
     }
     let Some(settings) = settings else { return Ok(()) };
     let there = device.packages()?;
@@ -78,9 +81,14 @@ fn examine(
     if let Some(second) = &settings.second {
         device.push(second, device::SECOND, settings.install)?;
     }
-    let mut session = AdbSession::start(device, settings, limits.clone(), None)?;
-    let described = describe(&mut session, limits).map_err(|fault| AdbError::new(Trouble::Device, fault));
-    Box::new(session).end();
+    let described = AdbSession::start(device.clone(), settings, limits.clone(), None).and_then(|mut session| {
+        let described = describe(&mut session, limits).map_err(|fault| AdbError::new(Trouble::Device, fault));
+        Box::new(session).end();
+        described
+    });
+    if settings.second.is_some() {
+        device.shell(&format!("rm -f {}", device::SECOND), device::COMMAND)?;
+    }
     let described = described?;
     lines.push((Finding::Good, "the harness listens, and answers".into()));
     let list = |name: &str| {

@@ -47,7 +47,9 @@ pub struct AdbSession {
     describing: Option<u64>,
     /// Whether decisions are made on the screen: they may be, and the package has no control for them.
     tapping: bool,
-    /// What came while a decision was under way.
+    /// Whether the package is ended by `am`: it may be, and has no control for it.
+    ending: bool,
+    /// What came while a decision or a restart was under way.
     early: VecDeque<Incoming>,
 }
 
@@ -104,6 +106,7 @@ impl AdbSession {
             taps: settings.decisions.clone(),
             describing: None,
             tapping: false,
+            ending: false,
             early: VecDeque::new(),
             device,
         };
@@ -129,19 +132,40 @@ impl AdbSession {
         }
     }
 
-    /// Where the package has no control for decisions, the screen is one.
-    fn with_taps(&mut self, mut incoming: Incoming) -> Incoming {
+    /// Where the package has no control for decisions, the screen is one; where it has none for restarts, the system is.
+    fn with_own_controls(&mut self, mut incoming: Incoming) -> Incoming {
         if let Incoming::Answer { id, result: Ok(described) } = &mut incoming
             && self.describing == Some(*id)
-            && self.taps.is_some()
             && let Some(controls) = described.get_mut("controls").and_then(Json::as_array_mut)
         {
-            self.tapping = !controls.contains(&json!("user_decision"));
-            if self.tapping {
-                controls.push(json!("user_decision"));
-            }
+            let mut lacks = |control: &str, possible: bool| {
+                let lacks = possible && !controls.contains(&json!(control));
+                if lacks {
+                    controls.push(json!(control));
+                }
+                lacks
+            };
+            self.tapping = lacks("user_decision", self.taps.is_some());
+            self.ending = lacks("restart", self.role == Role::Provider && self.harness != self.package);
         }
         incoming
+    }
+
+    /// `control.restart` by way of the system. The process comes up again with the next call. The number is that of the answer,
+    /// which is there when this returns.
+    fn restart(&mut self) -> Result<u64, Fault> {
+        let ended = end_process(&self.device, &self.package).map_err(|error| Fault::new(FaultKind::Device, error))?;
+        let describe = json!({ "protocol": cetp_vectors::protocol::VERSION });
+        let (id, there) = self.ask_harness("target.describe", &describe)?;
+        let result = match ended {
+            true => there.map(|_| json!({})),
+            false => Err(RpcError {
+                code: RpcError::CANNOT,
+                message: format!("the process of {} does not end", self.package),
+            }),
+        };
+        self.early.push_back(Incoming::Answer { id, result });
+        Ok(id)
     }
 
     /// `control.user` by way of the screen: the driver opens the resolution and tells whether its Activity came to an end. The
@@ -301,7 +325,10 @@ impl AdbSession {
         let since_ms = since_ms.saturating_add(self.clock_ms).max(0);
         let command = format!("logcat -d -v threadtime -T {}.{:03}", since_ms / 1000, since_ms % 1000);
         let log = self.device.must(&command, COMMAND)?;
-        Ok(about(&log, &[&self.harness, &self.package]))
+        // Most vectors find processes that are there already, of whose beginning this piece of the log says nothing.
+        let names = format!("{} {}", shell::quoted(&self.harness), shell::quoted(&self.package));
+        let running = self.device.shell(&format!("pidof {names}"), COMMAND)?.stdout;
+        Ok(about(&log, &[&self.harness, &self.package], running.split_whitespace().collect()))
     }
 }
 
@@ -312,6 +339,9 @@ impl Session for AdbSession {
             && let Some(taps) = self.taps.clone()
         {
             return self.decide(&taps, params);
+        }
+        if verb == "control.restart" && self.ending {
+            return self.restart();
         }
         let (id, line) = self.conversation.request(verb, params)?;
         if verb == "target.describe" {
@@ -326,7 +356,7 @@ impl Session for AdbSession {
             return Ok(Some(incoming));
         }
         let incoming = self.next(Instant::now() + limit)?;
-        Ok(incoming.map(|incoming| self.with_taps(incoming)))
+        Ok(incoming.map(|incoming| self.with_own_controls(incoming)))
     }
 
     fn answer(&mut self, id: &Json, result: Result<Json, RpcError>) -> Result<(), Fault> {
@@ -496,6 +526,35 @@ impl Instrumentation {
     }
 }
 
+/// Ends the process of a package, if there is one; false if it is still there. `am kill` ends what nobody uses at the moment, which
+/// a provider is between two calls; `am force-stop` ends everything, and on Android 15 takes the PendingIntents along.
+fn end_process(device: &Device, package: &str) -> Result<bool, AdbError> {
+    /// How long it may take, and between two looks.
+    const PATIENCE: Duration = Duration::from_secs(3);
+    const PAUSE: Duration = Duration::from_millis(100);
+    let package = shell::quoted(package);
+    let running = || -> Result<Vec<String>, AdbError> {
+        let said = device.shell(&format!("pidof {package}"), COMMAND)?.stdout;
+        Ok(said.split_whitespace().map(str::to_owned).collect())
+    };
+    let before = running()?;
+    for command in ["am kill", "am force-stop"] {
+        if before.is_empty() {
+            break;
+        }
+        device.must(&format!("{command} {package}"), COMMAND)?;
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until {
+            // Another one may have begun since.
+            if !running()?.iter().any(|process| before.contains(process)) {
+                return Ok(true);
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+    Ok(before.is_empty())
+}
+
 /// The device's clock less ours, in milliseconds.
 fn clock_difference(device: &Device) -> Result<i64, AdbError> {
     let text = device.must("date +%s", COMMAND)?;
@@ -506,17 +565,22 @@ fn clock_difference(device: &Device) -> Result<i64, AdbError> {
     Ok(theirs.saturating_sub(i64::try_from(ours).unwrap_or(0)).saturating_mul(1000))
 }
 
-/// The lines of a log that are about these packages: those that name one, and those of processes that such a line names
-/// (`Start proc 123:com.example/u0a1`). The third word of a line is the process.
-fn about(log: &str, packages: &[&str]) -> String {
+/// The lines of a log that are about these packages: those that name one, and those of their processes, which are those
+/// that run now, and those that such a line names (`Start proc 123:com.example/u0a1`, `Process com.example (pid 123) has
+/// died`). The third word of a line is the process.
+fn about<'l>(log: &'l str, packages: &[&str], mut processes: Vec<&'l str>) -> String {
     /// The harness's own, and what the system writes about a crash.
     const TAGS: [&str; 4] = [" CetpDriver", " AndroidRuntime", " DEBUG ", " libc "];
     let names = |line: &str| packages.iter().any(|name| line.contains(name));
-    let mut processes: Vec<&str> = Vec::new();
     for line in log.lines().filter(|line| names(line)) {
         for package in packages {
             if let Some((before, _)) = line.split_once(&format!(":{package}"))
                 && let Some(number) = before.rsplit(|c: char| !c.is_ascii_digit()).next().filter(|n| !n.is_empty())
+            {
+                processes.push(number);
+            }
+            if let Some((_, after)) = line.split_once(&format!("{package} (pid "))
+                && let Some((number, _)) = after.split_once(')')
             {
                 processes.push(number);
             }
@@ -541,8 +605,15 @@ mod tests {
 11-30 08:00:00.400  4321  4330 E AndroidRuntime: FATAL EXCEPTION
 11-30 08:00:00.500   500   510 I ActivityManager: Process com.example.app (pid 4321) has died
 11-30 08:00:00.600   701   701 W CetpDriver: provider.call has not returned";
-        let kept = about(log, &["com.example.app"]);
+        let kept = about(log, &["com.example.app"], Vec::new());
         assert_eq!(kept.lines().count(), 5, "{kept}");
         assert!(!kept.contains("SomebodyElse"));
+        // Of a process that was there before, and still is, or has died since.
+        let log: String = log.lines().filter(|line| !line.contains("Start proc")).collect::<Vec<_>>().join("\n");
+        assert!(about(&log, &["com.example.app"], Vec::new()).contains("about to fail"), "it says which one has died");
+        let log: String = log.lines().filter(|line| !line.contains("has died")).collect::<Vec<_>>().join("\n");
+        assert!(!about(&log, &["com.example.app"], Vec::new()).contains("about to fail"));
+        let kept = about(&log, &["com.example.app"], vec!["4321"]);
+        assert!(kept.contains("about to fail") && !kept.contains("SomebodyElse"), "{kept}");
     }
 }

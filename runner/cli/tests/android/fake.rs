@@ -4,7 +4,7 @@
 use serde_json::{Value as Json, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::process::{Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -45,9 +45,21 @@ pub enum Sick {
     AsksOnScreen,
     /// As that, and its screen never comes up.
     NoScreen,
+    /// Nothing; but the provider has no control for restarts.
+    EndedBySystem,
+    /// As that, and it is in use, so that the system ends it by force only.
+    EndedByForce,
+    /// As that, and nothing ends it.
+    NeverEnds,
+    /// Nothing; but it is Android 9, which tells less of a PendingIntent.
+    OldAndroid,
 }
 
 impl Sick {
+    fn is_without_restart(self) -> bool {
+        matches!(self, Sick::EndedBySystem | Sick::EndedByForce | Sick::NeverEnds)
+    }
+
     fn is_without_hook(self) -> bool {
         matches!(self, Sick::AsksOnScreen | Sick::NoScreen)
     }
@@ -77,6 +89,9 @@ struct Screen {
     decision: Option<&'static str>,
 }
 
+/// The number of the one message that the device itself sends to the reference.
+const OWN_ID: u64 = 987_654_321;
+
 /// What is in the message at which a session falls sick.
 pub const MARK: &str = "fixture_crash";
 
@@ -97,6 +112,9 @@ struct Shared {
     gone: AtomicBool,
     asked_in_vain: AtomicU32,
     screen: Mutex<Screen>,
+    /// How the reference's program is told something, and how often its process was ended.
+    input: Mutex<Option<ChildStdin>>,
+    ended: AtomicU32,
 }
 
 impl Fake {
@@ -116,6 +134,8 @@ impl Fake {
             gone: AtomicBool::new(false),
             asked_in_vain: AtomicU32::new(0),
             screen: Mutex::default(),
+            input: Mutex::default(),
+            ended: AtomicU32::new(0),
         });
         let serving = Arc::clone(&shared);
         thread::spawn(move || {
@@ -179,6 +199,10 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
         shared.commands.lock().unwrap().push(command.to_owned());
         return shell(stream, command, shared);
     }
+    if service == "sync:" {
+        stream.write_all(b"OKAY")?;
+        return take_file(stream);
+    }
     if service.starts_with("localabstract:") {
         if shared.sick == Sick::RefusedStream {
             return fail(&mut stream, "closed");
@@ -189,6 +213,19 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
         return Ok(());
     }
     fail(&mut stream, "closed")
+}
+
+/// One file of adb's file service, which is thrown away.
+fn take_file(mut stream: TcpStream) -> std::io::Result<()> {
+    loop {
+        let mut head = [0; 8];
+        stream.read_exact(&mut head)?;
+        if head.starts_with(b"DONE") {
+            return stream.write_all(b"OKAY\0\0\0\0");
+        }
+        let length = u32::from_le_bytes(head[4..].try_into().unwrap());
+        stream.read_exact(&mut vec![0; usize::try_from(length).unwrap()])?;
+    }
 }
 
 fn request(stream: &mut TcpStream) -> std::io::Result<String> {
@@ -236,20 +273,37 @@ fn shell(mut stream: TcpStream, command: &str, shared: &Shared) -> std::io::Resu
         stream.write_all(&packet(1, said.as_bytes()))?;
         return stream.write_all(&packet(3, &[0]));
     }
+    let ends = match shared.sick {
+        Sick::EndedBySystem => command == "am kill org.example.app",
+        Sick::EndedByForce => command == "am force-stop org.example.app",
+        _ => false,
+    };
+    if ends {
+        shared.ended.fetch_add(1, Ordering::SeqCst);
+        let message =
+            json!({ "jsonrpc": "2.0", "id": OWN_ID, "method": "control.restart", "params": { "mode": "kill" } });
+        writeln!(shared.input.lock().unwrap().as_mut().unwrap(), "{message}")?;
+    }
+    let process = (99 + shared.ended.load(Ordering::SeqCst)).to_string();
     let booted = if shared.sick == Sick::Booting { "" } else { "1" };
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs().to_string();
     let said = match command {
         "getprop sys.boot_completed" => booted,
+        "getprop ro.build.version.sdk" if shared.sick == Sick::OldAndroid => "28",
         "getprop ro.build.version.sdk" => "34",
         "getprop ro.product.model" => "Made up",
         "pm list packages" => "package:android\npackage:org.cetp.driver.a\npackage:org.example.app",
         "settings get global window_animation_scale" => "1.0",
         "settings get global transition_animation_scale" => "0.5",
         "settings get global animator_duration_scale" => "null",
+        "settings get global stay_on_while_plugged_in" => "0",
         "date +%s" => &now,
+        "pidof org.cetp.driver.a org.example.app" => "66 99",
+        "pidof org.example.app" => &process,
         log if log.starts_with("logcat ") => {
             "11-30 08:00:00.100 500 510 I ActivityManager: Start proc 77:org.example.app/u0a1 for content provider\n\
              11-30 08:00:00.200 77 77 E App: the words of the app\n\
+             11-30 08:00:00.200 99 99 E App: the words of a process that was there before\n\
              11-30 08:00:00.300 88 88 E Other: the words of another"
         }
         _ => "",
@@ -321,7 +375,7 @@ fn harness(stream: TcpStream, shared: &Shared) {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let mut input = child.stdin.take().unwrap();
+    *shared.input.lock().unwrap() = child.stdin.take();
     let output = BufReader::new(child.stdout.take().unwrap());
     let fallen = Arc::new(AtomicBool::new(false));
     let falls = Arc::clone(&fallen);
@@ -334,6 +388,12 @@ fn harness(stream: TcpStream, shared: &Shared) {
             let Ok(mut line) = line else { break };
             if sick.is_without_hook() {
                 line = answer_without_hook(&line, &finished);
+            }
+            if sick.is_without_restart() {
+                if line.contains(&OWN_ID.to_string()) {
+                    continue;
+                }
+                line = line.replace("\"restart\",", "");
             }
             let whole = format!("{line}\n");
             let mut back = back.lock().unwrap();
@@ -375,14 +435,15 @@ fn harness(stream: TcpStream, shared: &Shared) {
                 continue;
             }
         }
-        if writeln!(input, "{line}").is_err() {
+        assert!(!sick.is_without_restart() || !line.contains("control.restart"), "this harness has no such control");
+        if writeln!(shared.input.lock().unwrap().as_mut().unwrap(), "{line}").is_err() {
             break;
         }
     }
     if shared.gone.load(Ordering::SeqCst) {
         let _ = closing.shutdown(Shutdown::Both);
     }
-    drop(input);
+    drop(shared.input.lock().unwrap().take());
     let _ = child.wait();
     let _ = answers.join();
 }

@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 
 const ONE: &str = "emulator-5554          device product:p model:Made_up transport_id:1\n";
 
+/// A vector in whose middle the provider is restarted.
+const RESTARTING: &str = "cetp2/provider/4.4/create-is-not-repeated-after-a-restart";
+
 /// A vector in whose middle the fixture crashes; a target that dies or hangs there fails (§5).
 const CRASHING: &str = "cetp2/provider/5/exception-becomes-internal-error";
 
@@ -86,9 +89,37 @@ fn a_device_that_is_well_is_driven_and_left_as_it_was() {
         "settings put global window_animation_scale 1.0",
         "settings put global transition_animation_scale 0.5",
         "settings delete global animator_duration_scale",
+        "settings put global stay_on_while_plugged_in 7",
+        "settings put global stay_on_while_plugged_in 0",
+        "appops set org.cetp.driver.a SYSTEM_ALERT_WINDOW allow",
+        "appops set org.cetp.driver.a SYSTEM_ALERT_WINDOW default",
     ] {
         assert!(has(restored), "{restored}: {commands:#?}");
     }
+}
+
+#[test]
+fn nothing_of_the_second_package_stays_on_the_device() {
+    let file = "rm -f /data/local/tmp/cetp-driver-a-second.apk";
+    let fake = Fake::new(ONE, Sick::Not);
+    let (ran, _) = run(&fake, "second = 'app.apk'", &["--exact", "cetp2/provider/2.2/reply-has-every-member"]);
+    ran.assert_tells(0, &[]);
+    let commands = fake.commands();
+    let last = |wanted: &str| commands.iter().rposition(|command| command == wanted);
+    // The last vector may have been one in which driver a had it.
+    assert!(last("pm uninstall org.cetp.driver.a.second").is_some() && last(file).is_some(), "{commands:#?}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("target.toml");
+    let android =
+        format!("[android]\nserver = '{}'\npackage = 'org.example.app'\nsecond = 'target.toml'\n", fake.address);
+    std::fs::write(&target, format!("name = 'made-up'\nrole = 'provider'\nadapter = 'adb'\n{android}")).unwrap();
+    cetp(&["android", "doctor", target.to_str().unwrap()]).assert_tells(0, &["Nothing is wrong"]);
+    assert_eq!(
+        fake.commands().iter().filter(|command| *command == file).count(),
+        2,
+        "the doctor leaves nothing either"
+    );
 }
 
 #[test]
@@ -188,7 +219,7 @@ fn a_device_that_is_lost_in_a_call_is_an_error_and_never_a_fail() {
         (Sick::StalledInCall, "its harness does not answer"),
     ] {
         let (ran, report) = run(&Fake::new(ONE, sick), "", &["--exact", CRASHING]);
-        ran.assert_tells(3, &[words, "the words of the app"]);
+        ran.assert_tells(3, &[words, "the words of the app", "the words of a process that was there before"]);
         assert!(!ran.told().contains("the words of another"), "the log is not cut to what concerns the package");
         let report = report.unwrap();
         assert_eq!(outcome(&report), "error", "{sick:?}");
@@ -228,6 +259,9 @@ fn the_doctor_says_what_is_there() {
     std::fs::write(&file, toml("org.example.app")).unwrap();
     let path = file.to_str().unwrap();
     cetp(&["android", "doctor", path]).assert_tells(0, &["API level 34", "the harness listens", "Nothing is wrong"]);
+    let old = Fake::new(ONE, Sick::OldAndroid);
+    let told = ["below API level 29 whether a PendingIntent is explicit", "below API level 31"];
+    cetp(&["android", "doctor", "--server", &old.address]).assert_tells(0, &told);
     std::fs::write(&file, toml("org.example.absent")).unwrap();
     cetp(&["android", "doctor", path]).assert_tells(3, &["WRONG", "org.example.absent is not installed"]);
 }
@@ -278,6 +312,23 @@ fn a_question_that_does_not_come_or_stays_is_an_error_and_never_a_verdict() {
         assert_eq!(outcome(&report), "error", "{sick:?}");
         assert!(begun.elapsed() < Duration::from_secs(60));
     }
+}
+
+/// An app without the control is ended by the system, gently where that is enough.
+#[test]
+fn a_provider_without_a_control_for_it_is_restarted_by_the_system() {
+    for (sick, force) in [(Sick::EndedBySystem, false), (Sick::EndedByForce, true)] {
+        let fake = Fake::new(ONE, sick);
+        let (ran, report) = run(&fake, "", &["--check-protocol", "--exact", RESTARTING]);
+        ran.assert_tells(0, &[]);
+        assert_eq!(outcome(&report.unwrap()), "pass", "{sick:?}");
+        let commands = fake.commands();
+        let has = |wanted: &str| commands.iter().any(|command| command == wanted);
+        assert!(has("am kill org.example.app") && has("am force-stop org.example.app") == force, "{commands:#?}");
+    }
+    let (ran, report) = run(&Fake::new(ONE, Sick::NeverEnds), "", &["--exact", RESTARTING]);
+    ran.assert_tells(3, &["the process of org.example.app does not end"]);
+    assert_eq!(outcome(&report.unwrap()), "error");
 }
 
 #[test]

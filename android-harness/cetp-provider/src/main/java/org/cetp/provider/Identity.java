@@ -32,7 +32,7 @@ public final class Identity {
     }
 
     /** Whether the platform could not say anything about the caller. Such a caller never holds anything. */
-    boolean isUnknown() {
+    public boolean isUnknown() {
         return packages.isEmpty();
     }
 

@@ -15,7 +15,8 @@ import java.util.concurrent.locks.ReentrantLock;
  * moment leaves all of it or nothing. It is also what makes one of several identical requests the executor: whoever is
  * inside looks first, and nobody else can come between the look and the effect.
  *
- * <p>The settings of the platform are kept (a journal that is synced), so a commit survives the loss of power as well.
+ * <p>The journal is one that is synced at each commit, so a commit survives the loss of power as well. Android 9 and 10
+ * would otherwise take a write-ahead log by themselves, and sync that only now and then.
  */
 public final class Store {
     /** The protocol's tables. The database belongs to one provider_id, which is part of every key without a column. */
@@ -72,6 +73,7 @@ public final class Store {
                         throw new IllegalStateException("there has been no other version yet");
                     }
                 };
+        helper.setWriteAheadLoggingEnabled(false);
         db = helper.getWritableDatabase();
     }
 

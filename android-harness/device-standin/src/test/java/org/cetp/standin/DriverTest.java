@@ -3,13 +3,20 @@ package org.cetp.standin;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
+import static org.robolectric.Shadows.shadowOf;
 
+import android.app.PendingIntent;
+import android.content.Intent;
+import android.os.Bundle;
 import java.nio.channels.Channels;
 import java.nio.channels.Pipe;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import org.cetp.driver.Driver;
+import org.cetp.driver.LocalIdentities;
 import org.cetp.driver.Rpc;
 import org.cetp.driver.RpcException;
 import org.cetp.json.Json;
@@ -31,6 +38,7 @@ public class DriverTest {
     private static final String AUTHORITY = "org.cetp.fixture.clawseed.tools";
     private static final Map<String, Object> CALLERS = callers();
 
+    private Phone phone;
     private Rpc host;
 
     private static Map<String, Object> callers() {
@@ -43,7 +51,7 @@ public class DriverTest {
 
     @Before
     public void connect() throws Exception {
-        Phone phone = new Phone(RuntimeEnvironment.getApplication());
+        phone = new Phone(RuntimeEnvironment.getApplication());
         for (String app : List.of(Phone.FIXTURE, Phone.DRIVER_A, Phone.DRIVER_B)) {
             assertTrue(phone.install(app));
         }
@@ -134,6 +142,46 @@ public class DriverTest {
     }
 
     @Test
+    public void aScreenThatWasOnlyLookedAtIsNotTakenForTheNext() throws Exception {
+        String a = negotiate("a");
+        String first = asked(execute("a", a, "6f9619ff-8b86-4011-b42d-00c04fc964c1", "fixture_transfer", "{\"to\":\"carol\",\"amount\":1}"));
+        String second = asked(execute("a", a, "6f9619ff-8b86-4011-b42d-00c04fc964c2", "fixture_transfer", "{\"to\":\"dave\",\"amount\":2}"));
+        assertTrue(ask("observe.ui", "pending_intent", first).toString().contains("carol"));
+        assertTrue(ask("observe.ui", "pending_intent", second).toString().contains("dave"));
+        // Each screen is there still; what is decided on is what was opened for the decision.
+        assertEquals(true, ask("control.user", "pending_intent", first, "decision", "deny").get("activity_finished"));
+        assertEquals(true, ask("control.user", "pending_intent", second, "decision", "approve").get("activity_finished"));
+        Map<String, Object> ended =
+                execute("a", a, "6f9619ff-8b86-4011-b42d-00c04fc964c1", "fixture_transfer", "{\"to\":\"carol\",\"amount\":1}");
+        assertEquals("USER_CANCELLED", text(ended, "error_code"));
+    }
+
+    private static String asked(Map<String, Object> reply) throws Exception {
+        Map<String, Object> resolution = Json.object(Json.object(reply.get("bundle"), "bundle").get("resolution"), "resolution");
+        return Json.text(Json.object(resolution.get("pending_intent"), "pending_intent").get("id"), "id");
+    }
+
+    @Test
+    public void nothingIsGrantedToWhoIsNotSeen() throws Exception {
+        ask("control.scopes", "caller", CALLERS.get("b"), "grant", List.of("fixture.secret"));
+        phone.uninstall(Phone.DRIVER_B);
+        RpcException refused = assertThrows(
+                RpcException.class, () -> ask("control.scopes", "caller", CALLERS.get("b"), "grant", List.of("fixture.secret")));
+        assertTrue(refused.getMessage(), refused.getMessage().contains("<queries>"));
+    }
+
+    /** As where the driver was installed before the app that declares it. */
+    @Test
+    public void aPermissionThatTheDriverDidNotGetIsNoReplyOfTheProvider() throws Exception {
+        // Robolectric grants what is asked for.
+        shadowOf(RuntimeEnvironment.getApplication().getPackageManager())
+                .getInternalMutablePackageInfo(Phone.DRIVER_B).requestedPermissions = null;
+        negotiate("a");
+        RpcException kept = assertThrows(RpcException.class, () -> negotiate("b"));
+        assertTrue(kept.getMessage(), kept.getMessage().contains("install the drivers after"));
+    }
+
+    @Test
     public void callsOverlap() throws Exception {
         String a = negotiate("a");
         List<CompletableFuture<Map<String, Object>>> calls = new ArrayList<>();
@@ -167,6 +215,63 @@ public class DriverTest {
         assertEquals("success", text(again, "status"));
         Map<String, Object> ledger = execute("a", negotiate("a"), "6f9619ff-8b86-4011-b42d-00c04fc96433", "fixture_ledger", "{}");
         assertEquals(1, Json.list(Json.object(data(ledger).get("value"), "value").get("entries"), "entries").size());
+    }
+
+    /** The runner asks for it to know who hangs: the provider, or the driver. */
+    @Test
+    public void theDriverSaysThatItIsThereWhileTheProviderHangs() throws Exception {
+        CountDownLatch never = new CountDownLatch(1);
+        Driver.Device device = new Driver.Device();
+        device.packages = RuntimeEnvironment.getApplication().getPackageManager();
+        device.identities = new LocalIdentities.Fixed("a", 1);
+        device.target = Phone.FIXTURE;
+        device.ownPackage = Phone.DRIVER_A;
+        device.callLimitMs = 200;
+        device.describeLimitMs = 200;
+        device.port = (authority, method, arg, extras) -> {
+            never.await();
+            return null;
+        };
+        Rpc hung = Link.between(new Driver(device, () -> {}), request -> {})[1];
+        RpcException given = assertThrows(RpcException.class, () -> hung.request(
+                "provider.call", Json.objectOf("caller", CALLERS.get("a"), "authority", AUTHORITY, "method", "negotiate")));
+        assertTrue(given.getMessage(), given.getMessage().contains("has not returned"));
+        Object described = hung.request("target.describe", Json.objectOf("protocol", JsonNumber.of(1)));
+        assertEquals(AUTHORITY, Json.object(described, "describe").get("authority"));
+        never.countDown();
+        hung.close();
+    }
+
+    @Test
+    public void whatTheDriverFailsAtIsNoExceptionOfTheProvider() throws Exception {
+        Driver.Device device = new Driver.Device();
+        device.packages = RuntimeEnvironment.getApplication().getPackageManager();
+        device.identities = new LocalIdentities.Fixed("a", 1);
+        device.ownPackage = Phone.DRIVER_A;
+        device.facts = pending -> {
+            throw new IllegalStateException("the device does not tell");
+        };
+        device.port = (authority, method, arg, extras) -> {
+            Bundle reply = new Bundle();
+            reply.putParcelable("resolution", PendingIntent.getActivity(
+                    RuntimeEnvironment.getApplication(), 0, new Intent("x"), PendingIntent.FLAG_IMMUTABLE));
+            return reply;
+        };
+        Rpc driver = Link.between(new Driver(device, () -> {}), request -> {})[1];
+        RpcException own = assertThrows(RpcException.class, () -> driver.request(
+                "provider.call", Json.objectOf("caller", CALLERS.get("a"), "authority", AUTHORITY, "method", "negotiate")));
+        assertEquals(-32000, own.code);
+        driver.close();
+    }
+
+    @Test
+    public void onlyTheDriversSignatureMayUseTheControls() throws Exception {
+        for (String caller : List.of("b", "a_other_key")) {
+            Object answer = host.request("provider.call", Json.objectOf(
+                    "caller", CALLERS.get(caller), "authority", AUTHORITY + ".control", "method", "describe", "arg", "{}"));
+            Object exception = Json.object(answer, "answer").get("exception");
+            assertEquals(caller, "java.lang.SecurityException", Json.object(exception, "exception").get("class"));
+        }
     }
 
     @Test

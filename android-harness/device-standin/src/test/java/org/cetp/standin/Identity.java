@@ -73,6 +73,7 @@ final class Identity implements LocalIdentities {
         info.applicationInfo.packageName = name;
         info.applicationInfo.uid = uid;
         info.signingInfo = signing;
+        info.requestedPermissions = new String[] {"com.clawseed.permission.ACCESS_TOOLS"};
         packages.installPackage(info);
     }
 }

@@ -108,12 +108,12 @@ public final class Phone {
      */
     public void serve(InputStream in, OutputStream out, String target, List<String> identities, Runnable onShutdown)
             throws IOException {
-        Driver.Device a = device(target, new Identity(packages, A_UID, identities), A_UID);
+        Driver.Device a = device(target, new Identity(packages, A_UID, identities), A_UID, DRIVER_A);
         // One app plays callers with other certificates here, which the controls would rightly not trust.
         Identity.install(packages, "org.cetp.driver.control", CONTROL_UID, "driver a");
         a.controlPort = new StandinPort(context.getContentResolver(), this, CONTROL_UID);
         if (installed().contains(DRIVER_B)) {
-            Driver.Device b = device(target, new LocalIdentities.Fixed("b", B_UID), B_UID);
+            Driver.Device b = device(target, new LocalIdentities.Fixed("b", B_UID), B_UID, DRIVER_B);
             b.idPrefix = "b.";
             a.others.put(
                     "b",
@@ -161,7 +161,7 @@ public final class Phone {
         }
     }
 
-    private Driver.Device device(String target, LocalIdentities identities, int uid) {
+    private Driver.Device device(String target, LocalIdentities identities, int uid, String ownPackage) {
         Driver.Device device = new Driver.Device();
         device.packages = context.getPackageManager();
         device.port = new StandinPort(context.getContentResolver(), this, uid);
@@ -169,6 +169,7 @@ public final class Phone {
         device.facts = screen;
         device.resolutions = screen;
         device.target = target;
+        device.ownPackage = ownPackage;
         return device;
     }
 

@@ -13,6 +13,7 @@ import android.widget.TextView;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -30,6 +31,9 @@ import org.robolectric.android.controller.ActivityController;
 public final class Screen implements Resolutions, IntentFacts {
     /** Long, for a machine that is busy with other things; the runner's own limit comes first. */
     private static final long PATIENCE_SECONDS = 60;
+
+    /** An Activity is up a moment after it was asked for, as on a device. */
+    private static final long COMES_UP_MS = 30;
 
     private final Phone phone;
 
@@ -52,11 +56,25 @@ public final class Screen implements Resolutions, IntentFacts {
         }
         phone.process(); // opening an Activity starts the process of its app
         Intent intent = new Intent(intentOf(pending));
-        ActivityController<? extends Activity> opened = onMainThread(() -> open(intent));
-        return millis -> onMainThread(() -> {
-            takeOffFinished();
-            return opened.get().isFinishing();
+        CompletableFuture<ActivityController<? extends Activity>> opened = new CompletableFuture<>();
+        CompletableFuture.delayedExecutor(COMES_UP_MS, TimeUnit.MILLISECONDS).execute(() -> {
+            try {
+                opened.complete(onMainThread(() -> open(intent)));
+            } catch (RpcException failure) {
+                opened.completeExceptionally(failure);
+            }
         });
+        return millis -> {
+            try {
+                ActivityController<? extends Activity> activity = opened.get(millis, TimeUnit.MILLISECONDS);
+                return onMainThread(() -> {
+                    takeOffFinished();
+                    return activity.get().isFinishing();
+                });
+            } catch (ExecutionException | TimeoutException neverCameUp) {
+                return false;
+            }
+        };
     }
 
     private ActivityController<? extends Activity> open(Intent intent) throws ReflectiveOperationException {

@@ -1,6 +1,7 @@
 package org.cetp.driver;
 
 import android.content.pm.PackageManager;
+import android.content.pm.ProviderInfo;
 import android.os.Bundle;
 import android.util.Log;
 import java.io.IOException;
@@ -8,11 +9,15 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Lock;
 import org.cetp.codec.BundleCodec;
@@ -54,13 +59,20 @@ public final class Driver implements Rpc.Handler {
         public Resolutions resolutions;
         /** The package under test. */
         public String target;
+        /** This app's own package. */
+        public String ownPackage;
         /** Tells the ids of this driver's objects from those of others; empty for the one that the host talks to. */
         public String idPrefix = "";
         /** Other driver apps, by the caller that each is. */
         public Map<String, Rpc> others = new HashMap<>();
         /** When a call that has not returned is given up. The runner gives up earlier; this only frees the session. */
         public long callLimitMs = 60_000;
+        /** How long the fixture may take to say what it is. Below what the runner waits for a driver to say it is there. */
+        public long describeLimitMs = 5_000;
     }
+
+    /** The permission of §7.1, which the driver's manifest asks for. */
+    private static final String ACCESS = "com.clawseed.permission.ACCESS_TOOLS";
 
     /** How long a screen may take to close after the decision. */
     private static final long FINISH_MS = 10_000;
@@ -242,8 +254,24 @@ public final class Driver implements Rpc.Handler {
     /** Looks for the provider and its fixture; both may have been installed since the last time. */
     private void find() throws RpcException {
         authority = manifests.authorityOf(device.target);
-        controls = new Controls(device.controlPort == null ? device.port : device.controlPort, authority);
-        fixture = controls.describe();
+        final Controls found = new Controls(device.controlPort == null ? device.port : device.controlPort, authority);
+        controls = found;
+        Future<Map<String, Object>> asked =
+                calls.submit(
+                        new Callable<Map<String, Object>>() {
+                            @Override
+                            public Map<String, Object> call() {
+                                return found.describe();
+                            }
+                        });
+        try {
+            fixture = asked.get(device.describeLimitMs, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException hangs) {
+            // It may well be the provider that hangs, and whoever asks wants to know whether the driver does.
+            Log.w(TAG, "the fixture does not say what it is");
+        } catch (InterruptedException | ExecutionException failure) {
+            throw RpcException.cannotAct("describe: " + failure);
+        }
     }
 
     private Controls controls() throws RpcException {
@@ -286,16 +314,36 @@ public final class Driver implements Rpc.Handler {
         String method = WireScalar.toText(params.get("method"));
         String arg = params.get("arg") == null ? null : WireScalar.toText(params.get("arg"));
         Bundle extras = codec.decode(params.get("extras"));
+        requireAccess(to);
+        Bundle reply;
         Lock identity = callers.as(name);
         try {
-            Map<String, Object> answer = new HashMap<>();
-            answer.put("bundle", codec.encode(device.port.call(to, method, arg, extras)));
-            return answer;
+            reply = device.port.call(to, method, arg, extras);
+            if (reply != null) {
+                reply.size(); // reads it: what cannot be read is an exception to every consumer
+            }
         } catch (Exception thrown) {
             String message = thrown.getMessage() == null ? "" : thrown.getMessage();
             return Json.objectOf("exception", Json.objectOf("class", thrown.getClass().getName(), "message", message));
         } finally {
             identity.unlock();
+        }
+        // What fails from here on is the driver's own failure, and no exception of the provider.
+        Map<String, Object> answer = new HashMap<>();
+        answer.put("bundle", codec.encode(reply));
+        return answer;
+    }
+
+    /**
+     * An app that was installed before the one that declares a permission never gets it, and would be kept out of every
+     * call. That is how the device was set up and nothing that the provider does.
+     */
+    private void requireAccess(String to) throws RpcException {
+        ProviderInfo provider = device.packages.resolveContentProvider(to, 0);
+        boolean asks = provider != null && ACCESS.equals(provider.readPermission);
+        if (asks && device.packages.checkPermission(ACCESS, device.ownPackage) != PackageManager.PERMISSION_GRANTED) {
+            throw RpcException.cannotAct(
+                    device.ownPackage + " does not hold " + ACCESS + ": install the drivers after the app that declares it");
         }
     }
 
@@ -341,15 +389,25 @@ public final class Driver implements Rpc.Handler {
 
     /** Opens the resolution as a consumer does, has the user decide on the screen, and waits for the Activity's result. */
     private Object decide(Map<String, Object> params) throws RpcException, JsonException, IOException {
+        Map<String, Object> onScreen = Json.objectOf("decision", params.get("decision"), "after", screensOpened());
         launch(params);
-        controls().use("press", Json.objectOf("decision", params.get("decision")));
+        controls().use("press", onScreen);
         return Json.objectOf("activity_finished", finished(params));
     }
 
     /** What stands on the screen. It stays open: reading is no decision. */
     private Object shown(Map<String, Object> params) throws RpcException, JsonException, IOException {
+        Map<String, Object> onScreen = Json.objectOf("after", screensOpened());
         launch(params);
-        return controls().use("screen", Json.objectOf());
+        return controls().use("screen", onScreen);
+    }
+
+    /**
+     * How many screens were opened before the one that is about to be. It comes up a moment after it was asked for, and one
+     * that was only looked at is still there: without this, that one would be taken for it.
+     */
+    private Object screensOpened() throws RpcException {
+        return controls().use("screens", Json.objectOf()).get("opened");
     }
 
     /** Whoever was given the PendingIntent opens it. */

@@ -84,6 +84,13 @@ final class DeviceCommands implements Shell.Commands {
                     return windows(rest, output);
                 case "rm":
                     return remove(rest, output);
+                case "appops":
+                    // Nothing comes up from the background here, so nothing has to be allowed to.
+                    return rest.size() == 4 && rest.get(0).equals("set") ? 0 : unknown("appops", rest, output);
+                case "pidof":
+                    // All of the stand-in is one process.
+                    output.line(Long.toString(ProcessHandle.current().pid()));
+                    return 0;
                 default:
                     return NOT_FOUND;
             }

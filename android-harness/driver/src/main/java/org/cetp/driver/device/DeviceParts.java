@@ -20,6 +20,7 @@ final class DeviceParts {
         device.identities = new LocalIdentities.Fixed(callerOf(context.getPackageName()), Process.myUid());
         device.resolutions = new ActivityResolutions(context);
         device.target = target;
+        device.ownPackage = context.getPackageName();
         return device;
     }
 

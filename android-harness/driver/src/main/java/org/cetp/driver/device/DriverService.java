@@ -20,7 +20,8 @@ import org.cetp.driver.Rpc;
 /**
  * The driver without instrumentation, in two parts: bound, it plays its caller for the front driver; started by the shell
  * ({@code am startservice -n PACKAGE/org.cetp.driver.device.DriverService --es target PACKAGE}), it listens like the
- * instrumentation does, but opens no screens and tells no explicitness.
+ * instrumentation does, but opens no screens and tells no explicitness. From API 26 on that takes {@code cmd deviceidle
+ * tempwhitelist -d MILLISECONDS PACKAGE} before it, as the app is in the background.
  */
 public class DriverService extends Service {
     /** The manifest's meta-data: SHA-256 of the front driver's certificate in lowercase hex. Nobody else is let in. */

@@ -104,11 +104,25 @@ public final class PeerLink {
 
     private static Rpc start(
             ParcelFileDescriptor socket, final String packageName, Rpc.Handler handler, final Runnable over) {
-        final Rpc rpc =
-                new Rpc(
-                        new ParcelFileDescriptor.AutoCloseInputStream(socket),
-                        new java.io.FileOutputStream(socket.getFileDescriptor()),
-                        handler);
+        // Unbound before anybody can learn that the link is closed: who then binds again would join the Service that has just
+        // died, which the system starts anew only after a delay that grows with each death.
+        ParcelFileDescriptor.AutoCloseInputStream in =
+                new ParcelFileDescriptor.AutoCloseInputStream(socket) {
+                    private boolean closed;
+
+                    @Override
+                    public void close() throws IOException {
+                        synchronized (this) {
+                            if (closed) {
+                                return;
+                            }
+                            closed = true;
+                        }
+                        over.run();
+                        super.close();
+                    }
+                };
+        final Rpc rpc = new Rpc(in, new java.io.FileOutputStream(socket.getFileDescriptor()), handler);
         Thread reader =
                 new Thread("peer-link") {
                     @Override
@@ -117,8 +131,6 @@ public final class PeerLink {
                             rpc.run();
                         } catch (IOException ended) {
                             Log.i(SocketServer.TAG, packageName + ": " + ended.getMessage());
-                        } finally {
-                            over.run();
                         }
                     }
                 };

@@ -28,6 +28,10 @@ public class ResolutionActivity extends Activity {
         } catch (IntentSender.SendIntentException cancelled) {
             Log.w(SocketServer.TAG, "the resolution was cancelled by its creator");
             over();
+        } catch (RuntimeException refused) {
+            // There is no such Activity, or it may not be opened. That is the provider's doing; the driver survives it.
+            Log.w(SocketServer.TAG, "the resolution cannot be opened", refused);
+            over();
         }
     }
 
