@@ -127,6 +127,9 @@ struct Reading {
 /// told, so that a descriptor may be larger than the memory.
 const MOST_CONTENT: u64 = 64 << 20;
 
+/// From so many bytes on a content may become much larger.
+const LARGE: usize = 1 << 20;
+
 /// What a repeat has waited for what comes by itself.
 struct Waited {
     since: Instant,
@@ -576,6 +579,11 @@ impl Reading {
         if kept == 0 {
             self.content = piece.bytes;
         } else {
+            if kept >= LARGE && self.content.capacity() - kept < piece.bytes.len() {
+                // All that may come, at once: what is not filled takes no memory, and nothing is copied again and again.
+                let all = usize::try_from(self.limit_bytes.min(MOST_CONTENT)).unwrap_or(usize::MAX);
+                self.content.reserve_exact(all.saturating_sub(kept).max(piece.bytes.len()));
+            }
             self.content.extend_from_slice(&piece.bytes);
         }
         self.taken(kept, piece.eof, params)

@@ -2,6 +2,7 @@
 pub mod always;
 pub mod aw;
 pub mod bundle;
+mod cache;
 pub mod compact;
 pub mod condition;
 pub mod contract;

@@ -9,15 +9,15 @@
 //! or judging would cost too much, it is [`Match::Unknown`]; where the pattern makes no sense with the values it got, it is
 //! [`Match::Wrong`]. Nothing is passed or failed by either.
 
+use crate::cache::Cache;
 use crate::expr::{self, ExprError, Scope};
 use crate::json::{Fault, Limits, parse, pointer_token};
 use crate::model::Assertion;
 use crate::schema::{self, Checked};
 use serde_json::{Map, Value as Json, json};
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock};
 
 /// The operators, each with its argument and what it asks. This is the whole list.
 pub const OPERATORS: &[(&str, &str)] = &[
@@ -692,19 +692,13 @@ fn compare(a: &Json, b: &Json) -> Option<std::cmp::Ordering> {
     }
 }
 
-/// Of all threads: a campaign begins new ones again and again.
-static REGEXES: LazyLock<RwLock<HashMap<String, Arc<regex::Regex>>>> = LazyLock::new(RwLock::default);
+static REGEXES: LazyLock<Cache<regex::Regex>> = LazyLock::new(Cache::default);
 
 /// Compiles a `$regex`, which matches a text as a whole.
 pub(crate) fn regex(text: &str) -> Result<Arc<regex::Regex>, String> {
-    if let Some(regex) = REGEXES.read().unwrap_or_else(PoisonError::into_inner).get(text) {
-        return Ok(Arc::clone(regex));
-    }
-    let regex =
-        regex::Regex::new(&format!("\\A(?s:{text})\\z")).map_err(|e| format!("not a regular expression: {e}"))?;
-    let regex = Arc::new(regex);
-    REGEXES.write().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned(), Arc::clone(&regex));
-    Ok(regex)
+    REGEXES.get(text, || {
+        regex::Regex::new(&format!("\\A(?s:{text})\\z")).map_err(|e| format!("not a regular expression: {e}"))
+    })
 }
 
 #[cfg(test)]

@@ -5,11 +5,12 @@
 //! value is validated the work is counted on paper (each pair of subschema and value once, multiplied up), and what would
 //! take more than [`STEP_BUDGET`] steps, or never end, is not attempted. The caller then learns why nothing was judged.
 
+use crate::cache::Cache;
 use crate::json::pointer_token;
 use jsonschema::{Draft, PatternOptions};
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock};
 
 /// The most steps (subschema applied to value) that one validation may take. An honest result of 16 MiB against a plain
 /// schema takes a few.
@@ -173,24 +174,15 @@ fn size(json: &Json) -> u64 {
     }
 }
 
-/// Compiling costs more than validating, and the fixture's schemas come again and again, to all threads.
-static COMPILED: LazyLock<RwLock<HashMap<String, Arc<jsonschema::Validator>>>> = LazyLock::new(RwLock::default);
+/// The fixture's schemas come again and again.
+static COMPILED: LazyLock<Cache<jsonschema::Validator>> = LazyLock::new(Cache::default);
 
 fn validator(schema: &Json, draft: Draft) -> Result<Arc<jsonschema::Validator>, String> {
-    let key = format!("{draft:?}{schema}");
-    if let Some(validator) = COMPILED.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
-        return Ok(Arc::clone(validator));
-    }
-    let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT);
-    let built = jsonschema::options().with_draft(draft).with_pattern_options(patterns).build(schema);
-    let validator = built.map_err(|e| format!("the schema does not compile: {}", shorten(&e.to_string())))?;
-    let validator = Arc::new(validator);
-    let mut cache = COMPILED.write().unwrap_or_else(PoisonError::into_inner);
-    if cache.len() >= 256 {
-        cache.clear();
-    }
-    cache.insert(key, Arc::clone(&validator));
-    Ok(validator)
+    COMPILED.get(&format!("{draft:?}{schema}"), || {
+        let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT);
+        let built = jsonschema::options().with_draft(draft).with_pattern_options(patterns).build(schema);
+        built.map_err(|e| format!("the schema does not compile: {}", shorten(&e.to_string())))
+    })
 }
 
 /// Keywords whose value is a schema for the same value.
