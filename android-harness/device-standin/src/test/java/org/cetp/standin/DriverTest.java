@@ -8,6 +8,7 @@ import static org.robolectric.Shadows.shadowOf;
 import android.app.PendingIntent;
 import android.content.Intent;
 import android.os.Bundle;
+import android.os.DeadObjectException;
 import java.nio.channels.Channels;
 import java.nio.channels.Pipe;
 import java.util.ArrayList;
@@ -215,6 +216,48 @@ public class DriverTest {
         assertEquals("success", text(again, "status"));
         Map<String, Object> ledger = execute("a", negotiate("a"), "6f9619ff-8b86-4011-b42d-00c04fc96433", "fixture_ledger", "{}");
         assertEquals(1, Json.list(Json.object(data(ledger).get("value"), "value").get("entries"), "entries").size());
+    }
+
+    /** Another driver was told of the death first, or the process died on a thread of its own. */
+    @Test
+    public void aControlThatMetADeadProcessIsNotTakenForDone() throws Exception {
+        List<String> reached = new ArrayList<>();
+        List<String> dying = new ArrayList<>();
+        Driver.Device device = new Driver.Device();
+        device.packages = RuntimeEnvironment.getApplication().getPackageManager();
+        device.identities = new LocalIdentities.Fixed("a", 1);
+        device.target = Phone.FIXTURE;
+        device.ownPackage = Phone.DRIVER_A;
+        device.port = (authority, method, arg, extras) -> {
+            if (dying.remove(method)) {
+                throw new DeadObjectException();
+            }
+            reached.add(method);
+            Bundle reply = new Bundle();
+            reply.putString("result", "{\"controls\":[]}");
+            return reply;
+        };
+        Rpc driver = Link.between(new Driver(device, () -> {}), request -> {})[1];
+        Map<String, Object> reset = Json.objectOf("nonce", "n", "now_ms", JsonNumber.of(1));
+        driver.request("target.reset", reset);
+        reached.clear();
+        // What may be done again is done in the next process.
+        dying.add("reset");
+        driver.request("target.reset", reset);
+        assertEquals(List.of("reset"), reached);
+        // A dead process is noticed before what may not.
+        reached.clear();
+        dying.add("describe");
+        driver.request("control.clock", Json.objectOf("advance_ms", JsonNumber.of(5)));
+        assertEquals(List.of("describe", "clock"), reached);
+        dying.add("clock");
+        RpcException nobodyKnows = assertThrows(
+                RpcException.class, () -> driver.request("control.clock", Json.objectOf("advance_ms", JsonNumber.of(5))));
+        assertEquals(-32000, nobodyKnows.code);
+        // An operation has its effect there, and a fault may be due at it.
+        dying.add("operation");
+        driver.request("control.operation", Json.objectOf("operation_id", "op", "to", "commit"));
+        driver.close();
     }
 
     /** The runner asks for it to know who hangs: the provider, or the driver. */
