@@ -271,11 +271,17 @@ public class DriverTest {
         device.ownPackage = Phone.DRIVER_A;
         device.callLimitMs = 200;
         device.describeLimitMs = 200;
+        CountDownLatch hangs = new CountDownLatch(1);
         device.port = (authority, method, arg, extras) -> {
+            if (hangs.getCount() > 0) {
+                throw new IllegalArgumentException("Unknown authority " + authority);
+            }
             never.await();
             return null;
         };
         Rpc hung = Link.between(new Driver(device, () -> {}), request -> {})[1];
+        hung.request("target.describe", Json.objectOf("protocol", JsonNumber.of(1)));
+        hangs.countDown();
         RpcException given = assertThrows(RpcException.class, () -> hung.request(
                 "provider.call", Json.objectOf("caller", CALLERS.get("a"), "authority", AUTHORITY, "method", "negotiate")));
         assertTrue(given.getMessage(), given.getMessage().contains("has not returned"));
@@ -283,6 +289,36 @@ public class DriverTest {
         assertEquals(AUTHORITY, Json.object(described, "describe").get("authority"));
         never.countDown();
         hung.close();
+    }
+
+    /** On a device that is busy, say. Taken for one without the fixture, it would have all its vectors not run. */
+    @Test
+    public void aFixtureThatIsSlowToStartIsNotTakenForNone() throws Exception {
+        CountDownLatch started = new CountDownLatch(1);
+        Driver.Device device = new Driver.Device();
+        device.packages = RuntimeEnvironment.getApplication().getPackageManager();
+        device.identities = new LocalIdentities.Fixed("a", 1);
+        device.target = Phone.FIXTURE;
+        device.ownPackage = Phone.DRIVER_A;
+        device.describeLimitMs = 1;
+        device.firstDescribeLimitMs = 200;
+        device.port = (authority, method, arg, extras) -> {
+            started.await();
+            Bundle reply = new Bundle();
+            reply.putString("result", "{\"controls\":[\"clock\"]}");
+            return reply;
+        };
+        Rpc driver = Link.between(new Driver(device, () -> {}), request -> {})[1];
+        Map<String, Object> protocol = Json.objectOf("protocol", JsonNumber.of(1));
+        for (Map.Entry<String, Map<String, Object>> verb : Map.of(
+                "target.describe", protocol, "target.reset", Json.objectOf("now_ms", JsonNumber.of(1))).entrySet()) {
+            RpcException refused = assertThrows(RpcException.class, () -> driver.request(verb.getKey(), verb.getValue()));
+            assertTrue(refused.getMessage(), refused.getMessage().contains("does not say whether"));
+        }
+        started.countDown();
+        Object described = driver.request("target.describe", protocol);
+        assertTrue(Json.list(Json.object(described, "describe").get("controls"), "controls").contains("clock"));
+        driver.close();
     }
 
     @Test

@@ -69,6 +69,8 @@ public final class Driver implements Rpc.Handler {
         public long callLimitMs = 60_000;
         /** How long the fixture may take to say what it is. Below what the runner waits for a driver to say it is there. */
         public long describeLimitMs = 5_000;
+        /** The same for the first time, when its process has to start. Below what the runner waits for a session. */
+        public long firstDescribeLimitMs = 12_000;
     }
 
     /** The permission of §7.1, which the driver's manifest asks for. */
@@ -255,7 +257,8 @@ public final class Driver implements Rpc.Handler {
     private void find() throws RpcException {
         authority = manifests.authorityOf(device.target);
         final Controls found = new Controls(device.controlPort == null ? device.port : device.controlPort, authority);
-        controls = found;
+        boolean first = controls == null;
+        long limitMs = first ? device.firstDescribeLimitMs : device.describeLimitMs;
         Future<Map<String, Object>> asked =
                 calls.submit(
                         new Callable<Map<String, Object>>() {
@@ -265,8 +268,13 @@ public final class Driver implements Rpc.Handler {
                             }
                         });
         try {
-            fixture = asked.get(device.describeLimitMs, TimeUnit.MILLISECONDS);
+            fixture = asked.get(limitMs, TimeUnit.MILLISECONDS);
+            controls = found;
         } catch (TimeoutException hangs) {
+            if (first) {
+                // Without its controls next to nothing would be run, and it would look as if there were none.
+                throw RpcException.cannotAct(device.target + " does not say whether it carries the fixture");
+            }
             // It may well be the provider that hangs, and whoever asks wants to know whether the driver does.
             Log.w(TAG, "the fixture does not say what it is");
         } catch (InterruptedException | ExecutionException failure) {
