@@ -150,7 +150,7 @@ public final class Driver implements Rpc.Handler {
         try {
             Object result = act(request.method, request.params);
             if (answered.compareAndSet(false, true)) {
-                request.answer(result);
+                say(request, result);
             }
         } catch (RpcException refusal) {
             refuse(request, answered, refusal);
@@ -162,6 +162,16 @@ public final class Driver implements Rpc.Handler {
         }
         if (request.method.equals("target.shutdown")) {
             onShutdown.run();
+        }
+    }
+
+    /** What has no form on the wire, or no room in this process, is not left unanswered: that would look like a provider that hangs. */
+    private static void say(Rpc.Request request, Object result) {
+        try {
+            request.answer(result);
+        } catch (RuntimeException | Error failure) {
+            Log.e(TAG, request.method, failure);
+            request.refuse(RpcException.cannotAct(request.method + ": the answer cannot be sent: " + failure));
         }
     }
 
