@@ -1,14 +1,19 @@
 package org.cetp.standin;
 
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 import static org.robolectric.Shadows.shadowOf;
 
+import android.app.Activity;
 import android.app.PendingIntent;
 import android.content.Intent;
+import android.net.Uri;
 import android.os.Bundle;
 import android.os.DeadObjectException;
+import android.os.Handler;
+import android.os.Looper;
 import java.nio.channels.Channels;
 import java.nio.channels.Pipe;
 import java.util.ArrayList;
@@ -16,16 +21,19 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
 import org.cetp.driver.Driver;
 import org.cetp.driver.LocalIdentities;
 import org.cetp.driver.Rpc;
 import org.cetp.driver.RpcException;
 import org.cetp.json.Json;
 import org.cetp.json.JsonNumber;
+import org.cetp.provider.ConfirmationActivity;
 import org.junit.After;
 import org.junit.Before;
 import org.junit.Test;
 import org.junit.runner.RunWith;
+import org.robolectric.Robolectric;
 import org.robolectric.RobolectricTestRunner;
 import org.robolectric.RuntimeEnvironment;
 import org.robolectric.annotation.Config;
@@ -155,6 +163,19 @@ public class DriverTest {
         Map<String, Object> ended =
                 execute("a", a, "6f9619ff-8b86-4011-b42d-00c04fc964c1", "fixture_transfer", "{\"to\":\"carol\",\"amount\":1}");
         assertEquals("USER_CANCELLED", text(ended, "error_code"));
+    }
+
+    /** On a slow device it comes up when the vector that asked for it is over. It must not decide on what the next one asks. */
+    @Test
+    public void aScreenThatIsJustComingUpIsClosedByAReset() throws Exception {
+        asked(execute("a", negotiate("a"), "6f9619ff-8b86-4011-b42d-00c04fc964c3", "fixture_transfer", "{\"to\":\"erin\",\"amount\":1}"));
+        Intent first = new Intent().setData(Uri.parse("content://" + AUTHORITY + "/confirmations/1"));
+        FutureTask<Activity> created =
+                new FutureTask<>(() -> Robolectric.buildActivity(ConfirmationActivity.class, first).create().get());
+        new Handler(Looper.getMainLooper()).post(created);
+        assertFalse(created.get().isFinishing());
+        ask("target.reset", "nonce", "n", "now_ms", JsonNumber.of(1_780_000_000_000L));
+        assertTrue(created.get().isFinishing());
     }
 
     private static String asked(Map<String, Object> reply) throws Exception {
