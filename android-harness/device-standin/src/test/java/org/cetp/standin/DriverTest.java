@@ -312,6 +312,32 @@ public class DriverTest {
         hung.close();
     }
 
+    /** As most apps are. The runner takes no description without versions and capabilities. */
+    @Test
+    public void anAppWithoutTheFixtureIsDescribedAllTheSame() throws Exception {
+        Driver.Device device = new Driver.Device();
+        device.packages = RuntimeEnvironment.getApplication().getPackageManager();
+        device.identities = new LocalIdentities.Fixed("a", 1);
+        device.target = Phone.FIXTURE;
+        device.ownPackage = Phone.DRIVER_A;
+        device.port = (authority, method, arg, extras) -> {
+            if (!authority.equals(AUTHORITY)) {
+                throw new IllegalArgumentException("Unknown authority " + authority);
+            }
+            Bundle reply = new Bundle();
+            reply.putString("data", "{\"selected_version\":2,\"capabilities\":[\"large_results\",\"of_its_own\"]}");
+            return reply;
+        };
+        Rpc driver = Link.between(new Driver(device, () -> {}), request -> {})[1];
+        Map<String, Object> described =
+                Json.object(driver.request("target.describe", Json.objectOf("protocol", JsonNumber.of(1))), "describe");
+        assertEquals(List.of(JsonNumber.of(1), JsonNumber.of(2)), described.get("versions"));
+        assertEquals(List.of("large_results"), described.get("capabilities"));
+        assertEquals(List.of("fds"), described.get("controls"));
+        assertFalse(described.containsKey("fixture"));
+        driver.close();
+    }
+
     /** On a device that is busy, say. Taken for one without the fixture, it would have all its vectors not run. */
     @Test
     public void aFixtureThatIsSlowToStartIsNotTakenForNone() throws Exception {

@@ -6,6 +6,7 @@ import android.os.Bundle;
 import android.util.Log;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -76,6 +77,9 @@ public final class Driver implements Rpc.Handler {
     /** The permission of §7.1, which the driver's manifest asks for. */
     private static final String ACCESS = "com.clawseed.permission.ACCESS_TOOLS";
 
+    /** The optional capabilities that there are (§2.3). */
+    private static final String[] CAPABILITIES = {"async_operations", "cancellation", "large_results"};
+
     /** How long a screen may take to close after the decision. */
     private static final long FINISH_MS = 10_000;
 
@@ -87,7 +91,8 @@ public final class Driver implements Rpc.Handler {
     private final Map<String, Resolutions.Launch> launched = new HashMap<>();
     private Controls controls;
     private Map<String, Object> fixture;
-    private String authority;
+    private List<Object> negotiable = new ArrayList<>();
+    private volatile String authority;
 
     private final ExecutorService inOrder = Executors.newSingleThreadExecutor(new Daemons("driver-verbs"));
     private final ExecutorService calls = Executors.newCachedThreadPool(new Daemons("driver-call"));
@@ -241,6 +246,8 @@ public final class Driver implements Rpc.Handler {
         find();
         Map<String, Object> described =
                 Json.objectOf("protocol", 1, "name", NAME, "version", VERSION, "roles", listOf("provider"));
+        described.put("versions", manifests.versionsOf(device.target));
+        described.put("capabilities", negotiable);
         List<Object> can = listOf("fds");
         if (callers.names().size() > 1) {
             can.add("caller_identity");
@@ -253,7 +260,9 @@ public final class Driver implements Rpc.Handler {
                 }
             }
             for (String fact : new String[] {"versions", "capabilities", "fixture", "resume_ttl_ms", "retention_ms"}) {
-                described.put(fact, fixture.get(fact));
+                if (fixture.get(fact) != null) {
+                    described.put(fact, fixture.get(fact));
+                }
             }
         }
         described.put("controls", can);
@@ -280,6 +289,9 @@ public final class Driver implements Rpc.Handler {
         try {
             fixture = asked.get(limitMs, TimeUnit.MILLISECONDS);
             controls = found;
+            if (first && fixture == null) {
+                negotiable = negotiable(limitMs);
+            }
         } catch (TimeoutException hangs) {
             if (first) {
                 // Without its controls next to nothing would be run, and it would look as if there were none.
@@ -290,6 +302,35 @@ public final class Driver implements Rpc.Handler {
         } catch (InterruptedException | ExecutionException failure) {
             throw RpcException.cannotAct("describe: " + failure);
         }
+    }
+
+    /** An app without the fixture says in a negotiation only which capabilities it has. None where it says nothing in time. */
+    private List<Object> negotiable(long limitMs) throws InterruptedException {
+        final Bundle extras = new Bundle();
+        extras.putIntArray("consumer_versions", new int[] {2});
+        extras.putString("consumer_capabilities", Json.write(Arrays.<Object>asList((Object[]) CAPABILITIES)));
+        Future<Bundle> negotiation =
+                calls.submit(
+                        new Callable<Bundle>() {
+                            @Override
+                            public Bundle call() throws Exception {
+                                return device.port.call(authority, "negotiate", null, extras);
+                            }
+                        });
+        List<Object> negotiable = new ArrayList<>();
+        try {
+            Bundle reply = negotiation.get(limitMs, TimeUnit.MILLISECONDS);
+            String data = reply == null ? null : reply.getString("data");
+            Object told = data == null ? null : Json.parseObject(data, 64).get("capabilities");
+            for (String capability : CAPABILITIES) {
+                if (told instanceof List && ((List<?>) told).contains(capability)) {
+                    negotiable.add(capability);
+                }
+            }
+        } catch (ExecutionException | TimeoutException | JsonException | RuntimeException saysNothing) {
+            Log.i(TAG, "no capabilities are known: " + saysNothing);
+        }
+        return negotiable;
     }
 
     private Controls controls() throws RpcException {
