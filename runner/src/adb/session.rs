@@ -542,9 +542,10 @@ fn end_process(device: &Device, package: &str) -> Result<bool, AdbError> {
         if before.is_empty() {
             break;
         }
-        device.must(&format!("{command} {package}"), COMMAND)?;
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
+            // Again each time: what the driver has just called counts as in use for another second.
+            device.must(&format!("{command} {package}"), COMMAND)?;
             // Another one may have begun since.
             if !running()?.iter().any(|process| before.contains(process)) {
                 return Ok(true);

@@ -115,6 +115,8 @@ struct Shared {
     /// How the reference's program is told something, and how often its process was ended.
     input: Mutex<Option<ChildStdin>>,
     ended: AtomicU32,
+    /// How often that was tried gently.
+    kills: AtomicU32,
 }
 
 impl Fake {
@@ -136,6 +138,7 @@ impl Fake {
             screen: Mutex::default(),
             input: Mutex::default(),
             ended: AtomicU32::new(0),
+            kills: AtomicU32::new(0),
         });
         let serving = Arc::clone(&shared);
         thread::spawn(move || {
@@ -274,7 +277,10 @@ fn shell(mut stream: TcpStream, command: &str, shared: &Shared) -> std::io::Resu
         return stream.write_all(&packet(3, &[0]));
     }
     let ends = match shared.sick {
-        Sick::EndedBySystem => command == "am kill org.example.app",
+        // The first time somebody still uses it.
+        Sick::EndedBySystem => {
+            command == "am kill org.example.app" && shared.kills.fetch_add(1, Ordering::SeqCst) % 2 == 1
+        }
         Sick::EndedByForce => command == "am force-stop org.example.app",
         _ => false,
     };

@@ -7,9 +7,11 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
 import org.cetp.codec.BundleCodec;
 import org.cetp.codec.WireException;
 import org.cetp.driver.Rpc;
@@ -24,6 +26,9 @@ public final class ConsumerDriver implements Rpc.Handler {
 
     /** What comes from a provider may be nested deeply, and looking at it takes stack. */
     private static final long STACK_BYTES = 64 << 20;
+
+    /** How long what comes after it waits for a cancellation to take effect. */
+    private static final long CANCEL_MS = 500;
 
     private final ConsumerUnderTest.Factory factory;
     private final String name;
@@ -89,18 +94,34 @@ public final class ConsumerDriver implements Rpc.Handler {
     @Override
     public void handle(final Rpc.Request request) {
         // These are quick, and take effect in the order in which they come.
-        boolean atOnce = !request.method.equals("consumer.discover") && !request.method.equals("consumer.execute");
+        boolean cancels = request.method.equals("consumer.cancel");
+        boolean atOnce =
+                !cancels && !request.method.equals("consumer.discover") && !request.method.equals("consumer.execute");
         if (atOnce) {
             answer(request);
             return;
         }
+        final CountDownLatch done = new CountDownLatch(1);
         threads.execute(
                 new Runnable() {
                     @Override
                     public void run() {
-                        answer(request);
+                        try {
+                            answer(request);
+                        } finally {
+                            done.countDown();
+                        }
                     }
                 });
+        if (cancels) {
+            // It is to take effect before what the host says next. But the app may call the provider in it, whose answer this
+            // thread has to read; then it goes on beside what comes.
+            try {
+                done.await(CANCEL_MS, TimeUnit.MILLISECONDS);
+            } catch (InterruptedException stop) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 
     private void answer(Rpc.Request request) {

@@ -9,6 +9,7 @@ public interface ConsumerUnderTest {
         /** Its optional capabilities, by their names in the protocol (§2.3). */
         List<String> capabilities();
 
+        /** The platform answers from the first verb on, and not yet in here. */
         ConsumerUnderTest create(Platform platform);
     }
 

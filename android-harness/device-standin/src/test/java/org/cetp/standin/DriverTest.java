@@ -1,13 +1,19 @@
 package org.cetp.standin;
 
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 import static org.robolectric.Shadows.shadowOf;
 
+import android.app.Activity;
 import android.app.PendingIntent;
 import android.content.Intent;
+import android.net.Uri;
 import android.os.Bundle;
+import android.os.DeadObjectException;
+import android.os.Handler;
+import android.os.Looper;
 import java.nio.channels.Channels;
 import java.nio.channels.Pipe;
 import java.util.ArrayList;
@@ -15,16 +21,19 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
 import org.cetp.driver.Driver;
 import org.cetp.driver.LocalIdentities;
 import org.cetp.driver.Rpc;
 import org.cetp.driver.RpcException;
 import org.cetp.json.Json;
 import org.cetp.json.JsonNumber;
+import org.cetp.provider.ConfirmationActivity;
 import org.junit.After;
 import org.junit.Before;
 import org.junit.Test;
 import org.junit.runner.RunWith;
+import org.robolectric.Robolectric;
 import org.robolectric.RobolectricTestRunner;
 import org.robolectric.RuntimeEnvironment;
 import org.robolectric.annotation.Config;
@@ -156,6 +165,19 @@ public class DriverTest {
         assertEquals("USER_CANCELLED", text(ended, "error_code"));
     }
 
+    /** On a slow device it comes up when the vector that asked for it is over. It must not decide on what the next one asks. */
+    @Test
+    public void aScreenThatIsJustComingUpIsClosedByAReset() throws Exception {
+        asked(execute("a", negotiate("a"), "6f9619ff-8b86-4011-b42d-00c04fc964c3", "fixture_transfer", "{\"to\":\"erin\",\"amount\":1}"));
+        Intent first = new Intent().setData(Uri.parse("content://" + AUTHORITY + "/confirmations/1"));
+        FutureTask<Activity> created =
+                new FutureTask<>(() -> Robolectric.buildActivity(ConfirmationActivity.class, first).create().get());
+        new Handler(Looper.getMainLooper()).post(created);
+        assertFalse(created.get().isFinishing());
+        ask("target.reset", "nonce", "n", "now_ms", JsonNumber.of(1_780_000_000_000L));
+        assertTrue(created.get().isFinishing());
+    }
+
     private static String asked(Map<String, Object> reply) throws Exception {
         Map<String, Object> resolution = Json.object(Json.object(reply.get("bundle"), "bundle").get("resolution"), "resolution");
         return Json.text(Json.object(resolution.get("pending_intent"), "pending_intent").get("id"), "id");
@@ -217,6 +239,48 @@ public class DriverTest {
         assertEquals(1, Json.list(Json.object(data(ledger).get("value"), "value").get("entries"), "entries").size());
     }
 
+    /** Another driver was told of the death first, or the process died on a thread of its own. */
+    @Test
+    public void aControlThatMetADeadProcessIsNotTakenForDone() throws Exception {
+        List<String> reached = new ArrayList<>();
+        List<String> dying = new ArrayList<>();
+        Driver.Device device = new Driver.Device();
+        device.packages = RuntimeEnvironment.getApplication().getPackageManager();
+        device.identities = new LocalIdentities.Fixed("a", 1);
+        device.target = Phone.FIXTURE;
+        device.ownPackage = Phone.DRIVER_A;
+        device.port = (authority, method, arg, extras) -> {
+            if (dying.remove(method)) {
+                throw new DeadObjectException();
+            }
+            reached.add(method);
+            Bundle reply = new Bundle();
+            reply.putString("result", "{\"controls\":[]}");
+            return reply;
+        };
+        Rpc driver = Link.between(new Driver(device, () -> {}), request -> {})[1];
+        Map<String, Object> reset = Json.objectOf("nonce", "n", "now_ms", JsonNumber.of(1));
+        driver.request("target.reset", reset);
+        reached.clear();
+        // What may be done again is done in the next process.
+        dying.add("reset");
+        driver.request("target.reset", reset);
+        assertEquals(List.of("reset"), reached);
+        // A dead process is noticed before what may not.
+        reached.clear();
+        dying.add("describe");
+        driver.request("control.clock", Json.objectOf("advance_ms", JsonNumber.of(5)));
+        assertEquals(List.of("describe", "clock"), reached);
+        dying.add("clock");
+        RpcException nobodyKnows = assertThrows(
+                RpcException.class, () -> driver.request("control.clock", Json.objectOf("advance_ms", JsonNumber.of(5))));
+        assertEquals(-32000, nobodyKnows.code);
+        // An operation has its effect there, and a fault may be due at it.
+        dying.add("operation");
+        driver.request("control.operation", Json.objectOf("operation_id", "op", "to", "commit"));
+        driver.close();
+    }
+
     /** The runner asks for it to know who hangs: the provider, or the driver. */
     @Test
     public void theDriverSaysThatItIsThereWhileTheProviderHangs() throws Exception {
@@ -228,11 +292,17 @@ public class DriverTest {
         device.ownPackage = Phone.DRIVER_A;
         device.callLimitMs = 200;
         device.describeLimitMs = 200;
+        CountDownLatch hangs = new CountDownLatch(1);
         device.port = (authority, method, arg, extras) -> {
+            if (hangs.getCount() > 0) {
+                throw new IllegalArgumentException("Unknown authority " + authority);
+            }
             never.await();
             return null;
         };
         Rpc hung = Link.between(new Driver(device, () -> {}), request -> {})[1];
+        hung.request("target.describe", Json.objectOf("protocol", JsonNumber.of(1)));
+        hangs.countDown();
         RpcException given = assertThrows(RpcException.class, () -> hung.request(
                 "provider.call", Json.objectOf("caller", CALLERS.get("a"), "authority", AUTHORITY, "method", "negotiate")));
         assertTrue(given.getMessage(), given.getMessage().contains("has not returned"));
@@ -240,6 +310,62 @@ public class DriverTest {
         assertEquals(AUTHORITY, Json.object(described, "describe").get("authority"));
         never.countDown();
         hung.close();
+    }
+
+    /** As most apps are. The runner takes no description without versions and capabilities. */
+    @Test
+    public void anAppWithoutTheFixtureIsDescribedAllTheSame() throws Exception {
+        Driver.Device device = new Driver.Device();
+        device.packages = RuntimeEnvironment.getApplication().getPackageManager();
+        device.identities = new LocalIdentities.Fixed("a", 1);
+        device.target = Phone.FIXTURE;
+        device.ownPackage = Phone.DRIVER_A;
+        device.port = (authority, method, arg, extras) -> {
+            if (!authority.equals(AUTHORITY)) {
+                throw new IllegalArgumentException("Unknown authority " + authority);
+            }
+            Bundle reply = new Bundle();
+            reply.putString("data", "{\"selected_version\":2,\"capabilities\":[\"large_results\",\"of_its_own\"]}");
+            return reply;
+        };
+        Rpc driver = Link.between(new Driver(device, () -> {}), request -> {})[1];
+        Map<String, Object> described =
+                Json.object(driver.request("target.describe", Json.objectOf("protocol", JsonNumber.of(1))), "describe");
+        assertEquals(List.of(JsonNumber.of(1), JsonNumber.of(2)), described.get("versions"));
+        assertEquals(List.of("large_results"), described.get("capabilities"));
+        assertEquals(List.of("fds"), described.get("controls"));
+        assertFalse(described.containsKey("fixture"));
+        driver.close();
+    }
+
+    /** On a device that is busy, say. Taken for one without the fixture, it would have all its vectors not run. */
+    @Test
+    public void aFixtureThatIsSlowToStartIsNotTakenForNone() throws Exception {
+        CountDownLatch started = new CountDownLatch(1);
+        Driver.Device device = new Driver.Device();
+        device.packages = RuntimeEnvironment.getApplication().getPackageManager();
+        device.identities = new LocalIdentities.Fixed("a", 1);
+        device.target = Phone.FIXTURE;
+        device.ownPackage = Phone.DRIVER_A;
+        device.describeLimitMs = 1;
+        device.firstDescribeLimitMs = 200;
+        device.port = (authority, method, arg, extras) -> {
+            started.await();
+            Bundle reply = new Bundle();
+            reply.putString("result", "{\"controls\":[\"clock\"]}");
+            return reply;
+        };
+        Rpc driver = Link.between(new Driver(device, () -> {}), request -> {})[1];
+        Map<String, Object> protocol = Json.objectOf("protocol", JsonNumber.of(1));
+        for (Map.Entry<String, Map<String, Object>> verb : Map.of(
+                "target.describe", protocol, "target.reset", Json.objectOf("now_ms", JsonNumber.of(1))).entrySet()) {
+            RpcException refused = assertThrows(RpcException.class, () -> driver.request(verb.getKey(), verb.getValue()));
+            assertTrue(refused.getMessage(), refused.getMessage().contains("does not say whether"));
+        }
+        started.countDown();
+        Object described = driver.request("target.describe", protocol);
+        assertTrue(Json.list(Json.object(described, "describe").get("controls"), "controls").contains("clock"));
+        driver.close();
     }
 
     @Test

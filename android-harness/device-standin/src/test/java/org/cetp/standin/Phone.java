@@ -170,6 +170,7 @@ public final class Phone {
         device.resolutions = screen;
         device.target = target;
         device.ownPackage = ownPackage;
+        device.firstDescribeLimitMs = 60_000; // a busy machine, on which a first database takes its time; no device is waited for
         return device;
     }
 

@@ -17,6 +17,8 @@ import java.util.Base64;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.cetp.driver.Rpc;
 import org.cetp.driver.RpcException;
 import org.cetp.json.Json;
@@ -102,7 +104,9 @@ public class ScriptedTest {
                 }
 
                 @Override
-                public void cancel(String providerId, String tool) {}
+                public void cancel(String providerId, String tool) {
+                    made.nowMs(); // as an app does that calls cancel_operation in here
+                }
             };
         }
     }
@@ -208,6 +212,20 @@ public class ScriptedTest {
         }
         assertEquals("v", call("{\"bundle\":{\"k\":{\"string\":\"v\"}}}").bundle.getString("k"));
         assertEquals(1, phone.scripted().lives());
+    }
+
+    @Test
+    public void aCancellationMayUseThePlatform() throws Exception {
+        CompletableFuture<Object> cancelled = CompletableFuture.supplyAsync(() -> {
+            try {
+                return host.request("consumer.cancel", Json.objectOf("provider_id", "org.example.p", "tool", "t"));
+            } catch (Exception failure) {
+                throw new IllegalStateException(failure);
+            }
+        });
+        assertEquals(Json.objectOf(), cancelled.get(20, TimeUnit.SECONDS));
+        assertTrue(asked.contains("clock.now"));
+        assertNothingBroke();
     }
 
     @Test

@@ -3,7 +3,10 @@ package org.cetp.driver;
 import android.os.Bundle;
 import android.os.DeadObjectException;
 import android.util.Log;
+import java.util.Arrays;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.cetp.json.Json;
 import org.cetp.json.JsonException;
@@ -21,6 +24,13 @@ final class Controls {
     /** How long a process that was ended may take to come up again. */
     private static final long RESTART_MS = 20_000;
 
+    /** Controls that may be used twice: they only look, or set something to what it is then. */
+    private static final Set<String> REPEATABLE =
+            new HashSet<>(Arrays.asList("describe", "reset", "scopes", "fault", "audit", "screens"));
+
+    /** The one control beside {@code restart} in which a process may have to die: an effect at which a fault is due. */
+    private static final String MAY_DIE = "operation";
+
     private final ProviderPort port;
     private final String authority;
 
@@ -32,7 +42,7 @@ final class Controls {
     /** What the fixture says of itself; null where there is none. */
     Map<String, Object> describe() {
         try {
-            return call("describe", Json.objectOf());
+            return callOrRepeat("describe", Json.objectOf());
         } catch (Exception none) {
             Log.i("CetpDriver", "no controls: " + none);
             return null;
@@ -41,13 +51,32 @@ final class Controls {
 
     Map<String, Object> use(String control, Map<String, Object> params) throws RpcException {
         try {
+            if (REPEATABLE.contains(control)) {
+                return callOrRepeat(control, params);
+            }
+            callOrRepeat("describe", Json.objectOf()); // what dies from here on is a process that was there
             return call(control, params);
         } catch (RpcException refused) {
             throw refused;
         } catch (DeadObjectException died) {
-            return Json.objectOf(); // where a control makes the process die, that is what was asked for
+            if (control.equals(MAY_DIE)) {
+                return Json.objectOf();
+            }
+            throw RpcException.cannotAct(control + ": the process died, and nobody knows whether it has acted");
         } catch (Exception failed) {
             throw RpcException.cannotAct(control + ": " + failed.getClass().getName() + ": " + failed.getMessage());
+        }
+    }
+
+    /**
+     * The death of a process is told to its clients a moment after it. Who comes in between finds the provider of the old
+     * process, has this exception, and finds the new one when it comes again.
+     */
+    private Map<String, Object> callOrRepeat(String control, Map<String, Object> params) throws Exception {
+        try {
+            return call(control, params);
+        } catch (DeadObjectException died) {
+            return call(control, params);
         }
     }
 

@@ -6,6 +6,7 @@ import android.os.Bundle;
 import android.util.Log;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -69,10 +70,15 @@ public final class Driver implements Rpc.Handler {
         public long callLimitMs = 60_000;
         /** How long the fixture may take to say what it is. Below what the runner waits for a driver to say it is there. */
         public long describeLimitMs = 5_000;
+        /** The same for the first time, when its process has to start. Below what the runner waits for a session. */
+        public long firstDescribeLimitMs = 12_000;
     }
 
     /** The permission of §7.1, which the driver's manifest asks for. */
     private static final String ACCESS = "com.clawseed.permission.ACCESS_TOOLS";
+
+    /** The optional capabilities that there are (§2.3). */
+    private static final String[] CAPABILITIES = {"async_operations", "cancellation", "large_results"};
 
     /** How long a screen may take to close after the decision. */
     private static final long FINISH_MS = 10_000;
@@ -85,7 +91,8 @@ public final class Driver implements Rpc.Handler {
     private final Map<String, Resolutions.Launch> launched = new HashMap<>();
     private Controls controls;
     private Map<String, Object> fixture;
-    private String authority;
+    private List<Object> negotiable = new ArrayList<>();
+    private volatile String authority;
 
     private final ExecutorService inOrder = Executors.newSingleThreadExecutor(new Daemons("driver-verbs"));
     private final ExecutorService calls = Executors.newCachedThreadPool(new Daemons("driver-call"));
@@ -148,7 +155,7 @@ public final class Driver implements Rpc.Handler {
         try {
             Object result = act(request.method, request.params);
             if (answered.compareAndSet(false, true)) {
-                request.answer(result);
+                say(request, result);
             }
         } catch (RpcException refusal) {
             refuse(request, answered, refusal);
@@ -160,6 +167,16 @@ public final class Driver implements Rpc.Handler {
         }
         if (request.method.equals("target.shutdown")) {
             onShutdown.run();
+        }
+    }
+
+    /** What has no form on the wire, or no room in this process, is not left unanswered: that would look like a provider that hangs. */
+    private static void say(Rpc.Request request, Object result) {
+        try {
+            request.answer(result);
+        } catch (RuntimeException | Error failure) {
+            Log.e(TAG, request.method, failure);
+            request.refuse(RpcException.cannotAct(request.method + ": the answer cannot be sent: " + failure));
         }
     }
 
@@ -229,6 +246,8 @@ public final class Driver implements Rpc.Handler {
         find();
         Map<String, Object> described =
                 Json.objectOf("protocol", 1, "name", NAME, "version", VERSION, "roles", listOf("provider"));
+        described.put("versions", manifests.versionsOf(device.target));
+        described.put("capabilities", negotiable);
         List<Object> can = listOf("fds");
         if (callers.names().size() > 1) {
             can.add("caller_identity");
@@ -241,7 +260,9 @@ public final class Driver implements Rpc.Handler {
                 }
             }
             for (String fact : new String[] {"versions", "capabilities", "fixture", "resume_ttl_ms", "retention_ms"}) {
-                described.put(fact, fixture.get(fact));
+                if (fixture.get(fact) != null) {
+                    described.put(fact, fixture.get(fact));
+                }
             }
         }
         described.put("controls", can);
@@ -255,7 +276,8 @@ public final class Driver implements Rpc.Handler {
     private void find() throws RpcException {
         authority = manifests.authorityOf(device.target);
         final Controls found = new Controls(device.controlPort == null ? device.port : device.controlPort, authority);
-        controls = found;
+        boolean first = controls == null;
+        long limitMs = first ? device.firstDescribeLimitMs : device.describeLimitMs;
         Future<Map<String, Object>> asked =
                 calls.submit(
                         new Callable<Map<String, Object>>() {
@@ -265,13 +287,50 @@ public final class Driver implements Rpc.Handler {
                             }
                         });
         try {
-            fixture = asked.get(device.describeLimitMs, TimeUnit.MILLISECONDS);
+            fixture = asked.get(limitMs, TimeUnit.MILLISECONDS);
+            controls = found;
+            if (first && fixture == null) {
+                negotiable = negotiable(limitMs);
+            }
         } catch (TimeoutException hangs) {
+            if (first) {
+                // Without its controls next to nothing would be run, and it would look as if there were none.
+                throw RpcException.cannotAct(device.target + " does not say whether it carries the fixture");
+            }
             // It may well be the provider that hangs, and whoever asks wants to know whether the driver does.
             Log.w(TAG, "the fixture does not say what it is");
         } catch (InterruptedException | ExecutionException failure) {
             throw RpcException.cannotAct("describe: " + failure);
         }
+    }
+
+    /** An app without the fixture says in a negotiation only which capabilities it has. None where it says nothing in time. */
+    private List<Object> negotiable(long limitMs) throws InterruptedException {
+        final Bundle extras = new Bundle();
+        extras.putIntArray("consumer_versions", new int[] {2});
+        extras.putString("consumer_capabilities", Json.write(Arrays.<Object>asList((Object[]) CAPABILITIES)));
+        Future<Bundle> negotiation =
+                calls.submit(
+                        new Callable<Bundle>() {
+                            @Override
+                            public Bundle call() throws Exception {
+                                return device.port.call(authority, "negotiate", null, extras);
+                            }
+                        });
+        List<Object> negotiable = new ArrayList<>();
+        try {
+            Bundle reply = negotiation.get(limitMs, TimeUnit.MILLISECONDS);
+            String data = reply == null ? null : reply.getString("data");
+            Object told = data == null ? null : Json.parseObject(data, 64).get("capabilities");
+            for (String capability : CAPABILITIES) {
+                if (told instanceof List && ((List<?>) told).contains(capability)) {
+                    negotiable.add(capability);
+                }
+            }
+        } catch (ExecutionException | TimeoutException | JsonException | RuntimeException saysNothing) {
+            Log.i(TAG, "no capabilities are known: " + saysNothing);
+        }
+        return negotiable;
     }
 
     private Controls controls() throws RpcException {

@@ -20,6 +20,8 @@ import org.cetp.json.Json;
 final class ManifestReader {
     static final String ACTION = "com.clawseed.action.TOOL_PROVIDER";
     private static final String AUTHORITY = "com.clawseed.tools.authority";
+    private static final String VERSION = "com.clawseed.tools.version";
+    private static final String VERSIONS = "com.clawseed.tools.versions";
 
     private final PackageManager packages;
     private final BundleCodec codec;
@@ -64,15 +66,35 @@ final class ManifestReader {
 
     /** The authority that the discovery service names. */
     String authorityOf(String packageName) throws RpcException {
+        return metaDataOf(packageName).getString(AUTHORITY);
+    }
+
+    /**
+     * The versions of the protocol that the discovery service names, of those that there are. Where it names none, the one that
+     * it is tested for: what is wrong with the manifest is for the vectors to say.
+     */
+    @SuppressWarnings("deprecation") // a single number is no text, and the typed getters give nothing for it
+    List<Object> versionsOf(String packageName) throws RpcException {
+        Bundle metaData = metaDataOf(packageName);
+        List<String> named = Arrays.asList((metaData.get(VERSION) + "," + metaData.get(VERSIONS)).replace(" ", "").split(","));
+        List<Object> versions = new ArrayList<>();
+        for (int version = 1; version <= 2; version++) {
+            if (named.contains(Integer.toString(version))) {
+                versions.add(version);
+            }
+        }
+        return versions.isEmpty() ? Arrays.<Object>asList(2) : versions;
+    }
+
+    /** What the discovery service says, which names an authority. */
+    private Bundle metaDataOf(String packageName) throws RpcException {
         PackageInfo info = info(packageName);
         Set<String> discovered = discovered(packageName);
         if (info.services != null) {
             for (ServiceInfo service : info.services) {
-                if (discovered.contains(service.name) && service.metaData != null) {
-                    String authority = service.metaData.getString(AUTHORITY);
-                    if (authority != null) {
-                        return authority;
-                    }
+                boolean found = discovered.contains(service.name) && service.metaData != null;
+                if (found && service.metaData.getString(AUTHORITY) != null) {
+                    return service.metaData;
                 }
             }
         }
