@@ -184,7 +184,12 @@ pub fn pointer_token(name: &str) -> String {
 
 /// An object of these members. `json!` would write each out and read it again.
 pub fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
-    Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    // One after the other: to collect them would sort a list of them first.
+    let mut object = Map::new();
+    for (name, value) in members {
+        object.insert(name.to_owned(), value);
+    }
+    Value::Object(object)
 }
 
 enum Open {

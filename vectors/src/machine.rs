@@ -140,8 +140,10 @@ pub struct View<'m> {
 
 /// A call and what came back, as they are in the transcript. What placeholders see of them is made where one asks for it.
 struct Called<'m> {
-    /// Its parameters.
+    /// Its parameters, and what is asked for most of them.
     params: &'m Json,
+    method: &'m Json,
+    typed: &'m Json,
     /// The keys that it was given, without types.
     extras: OnceCell<Json>,
     /// The Bundle that came back, where it is one.
@@ -158,26 +160,33 @@ impl<'m> Called<'m> {
             Answer::Result(result) => result.get("bundle").filter(|bundle| Bundle::check(bundle).is_ok()),
             _ => None,
         };
-        Called { params, extras: OnceCell::new(), bundle, reply: OnceCell::new(), data: OnceCell::new() }
+        Called {
+            params,
+            method: &params["method"],
+            typed: &params["extras"],
+            extras: OnceCell::new(),
+            bundle,
+            reply: OnceCell::new(),
+            data: OnceCell::new(),
+        }
     }
 
-    fn member(&self, first: &str, second: &str) -> Option<Option<&Json>> {
-        match (first, second) {
-            ("request", "method" | "caller") => Some(Some(&self.params[second])),
-            ("request", "typed") => Some(Some(&self.params["extras"])),
-            ("request", "extras") => Some(Some(self.extras.get_or_init(|| untyped_extras(self.params)))),
-            ("request", _) => Some(None),
-            ("reply", _) => match self.bundle?.get(second) {
-                None => Some(None),
-                Some(value) => match bundle::simple(value)? {
-                    Json::String(text) if second == "data" => {
-                        Some(Some(self.data.get_or_init(|| text_of(second, Cow::Borrowed(text)))))
-                    }
-                    plain => Some(Some(plain)),
-                },
-            },
+    fn of_request(&self, name: &str) -> Option<Option<&Json>> {
+        Some(match name {
+            "method" => Some(self.method),
+            "typed" => Some(self.typed),
+            "caller" => Some(&self.params["caller"]),
+            "extras" => Some(self.extras.get_or_init(|| untyped_extras(self.params))),
             _ => None,
-        }
+        })
+    }
+
+    fn of_reply(&self, name: &str) -> Option<Option<&Json>> {
+        let Some(value) = self.bundle?.get(name) else { return Some(None) };
+        Some(Some(match bundle::simple(value)? {
+            Json::String(text) if name == "data" => self.data.get_or_init(|| text_of(name, Cow::Borrowed(text))),
+            plain => plain,
+        }))
     }
 
     fn reply(&self) -> Option<&Json> {
@@ -304,8 +313,13 @@ impl Scope for View<'_> {
     }
 
     fn member(&self, first: &str, second: &str) -> Option<Option<&Json>> {
-        let call = self.call.as_ref().filter(|_| !self.own.contains_key(first))?;
-        call.member(first, second)
+        let call = self.call.as_ref()?;
+        match first {
+            // A call has no request of its own beside this.
+            "request" => call.of_request(second),
+            "reply" if !self.own.contains_key(first) => call.of_reply(second),
+            _ => None,
+        }
     }
 
     fn uuid(&self, name: &str) -> String {
