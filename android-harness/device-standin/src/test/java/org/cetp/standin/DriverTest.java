@@ -244,11 +244,7 @@ public class DriverTest {
     public void aControlThatMetADeadProcessIsNotTakenForDone() throws Exception {
         List<String> reached = new ArrayList<>();
         List<String> dying = new ArrayList<>();
-        Driver.Device device = new Driver.Device();
-        device.packages = RuntimeEnvironment.getApplication().getPackageManager();
-        device.identities = new LocalIdentities.Fixed("a", 1);
-        device.target = Phone.FIXTURE;
-        device.ownPackage = Phone.DRIVER_A;
+        Driver.Device device = ofDriverA();
         device.port = (authority, method, arg, extras) -> {
             if (dying.remove(method)) {
                 throw new DeadObjectException();
@@ -281,15 +277,21 @@ public class DriverTest {
         driver.close();
     }
 
-    /** The runner asks for it to know who hangs: the provider, or the driver. */
-    @Test
-    public void theDriverSaysThatItIsThereWhileTheProviderHangs() throws Exception {
-        CountDownLatch never = new CountDownLatch(1);
+    /** What driver a has on a device, but for its port to the provider. */
+    private static Driver.Device ofDriverA() {
         Driver.Device device = new Driver.Device();
         device.packages = RuntimeEnvironment.getApplication().getPackageManager();
         device.identities = new LocalIdentities.Fixed("a", 1);
         device.target = Phone.FIXTURE;
         device.ownPackage = Phone.DRIVER_A;
+        return device;
+    }
+
+    /** The runner asks for it to know who hangs: the provider, or the driver. */
+    @Test
+    public void theDriverSaysThatItIsThereWhileTheProviderHangs() throws Exception {
+        CountDownLatch never = new CountDownLatch(1);
+        Driver.Device device = ofDriverA();
         device.callLimitMs = 200;
         device.describeLimitMs = 200;
         CountDownLatch hangs = new CountDownLatch(1);
@@ -315,11 +317,7 @@ public class DriverTest {
     /** As most apps are. The runner takes no description without versions and capabilities. */
     @Test
     public void anAppWithoutTheFixtureIsDescribedAllTheSame() throws Exception {
-        Driver.Device device = new Driver.Device();
-        device.packages = RuntimeEnvironment.getApplication().getPackageManager();
-        device.identities = new LocalIdentities.Fixed("a", 1);
-        device.target = Phone.FIXTURE;
-        device.ownPackage = Phone.DRIVER_A;
+        Driver.Device device = ofDriverA();
         device.port = (authority, method, arg, extras) -> {
             if (!authority.equals(AUTHORITY)) {
                 throw new IllegalArgumentException("Unknown authority " + authority);
@@ -342,11 +340,7 @@ public class DriverTest {
     @Test
     public void aFixtureThatIsSlowToStartIsNotTakenForNone() throws Exception {
         CountDownLatch started = new CountDownLatch(1);
-        Driver.Device device = new Driver.Device();
-        device.packages = RuntimeEnvironment.getApplication().getPackageManager();
-        device.identities = new LocalIdentities.Fixed("a", 1);
-        device.target = Phone.FIXTURE;
-        device.ownPackage = Phone.DRIVER_A;
+        Driver.Device device = ofDriverA();
         device.describeLimitMs = 1;
         device.firstDescribeLimitMs = 200;
         device.port = (authority, method, arg, extras) -> {
@@ -370,10 +364,7 @@ public class DriverTest {
 
     @Test
     public void whatTheDriverFailsAtIsNoExceptionOfTheProvider() throws Exception {
-        Driver.Device device = new Driver.Device();
-        device.packages = RuntimeEnvironment.getApplication().getPackageManager();
-        device.identities = new LocalIdentities.Fixed("a", 1);
-        device.ownPackage = Phone.DRIVER_A;
+        Driver.Device device = ofDriverA();
         device.facts = pending -> {
             throw new IllegalStateException("the device does not tell");
         };
