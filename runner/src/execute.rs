@@ -565,7 +565,10 @@ impl Reading {
     fn take(&mut self, result: &Json, params: &Json) -> Result<bool, String> {
         // Decoded to where it is kept: a buffer for each piece would cost more than the digest.
         let kept = self.content.len();
-        let decoded = result["base64"].as_str().map(|text| STANDARD.decode_vec(text, &mut self.content));
+        let decoded = result["base64"].as_str().map(|text| {
+            self.make_room(base64::decoded_len_estimate(text.len()));
+            STANDARD.decode_vec(text, &mut self.content)
+        });
         let Some(Ok(())) = decoded else {
             self.content.truncate(kept);
             return Err("fd.read brought no padded base64".into());
@@ -579,14 +582,20 @@ impl Reading {
         if kept == 0 {
             self.content = piece.bytes;
         } else {
-            if kept >= LARGE && self.content.capacity() - kept < piece.bytes.len() {
-                // All that may come, at once: what is not filled takes no memory, and nothing is copied again and again.
-                let all = usize::try_from(self.limit_bytes.min(MOST_CONTENT)).unwrap_or(usize::MAX);
-                self.content.reserve_exact(all.saturating_sub(kept).max(piece.bytes.len()));
-            }
+            self.make_room(piece.bytes.len());
             self.content.extend_from_slice(&piece.bytes);
         }
         self.taken(kept, piece.eof, params)
+    }
+
+    /// For so many bytes more. Where the content is large already the room is had for all that may come: what is not filled
+    /// takes no memory, and nothing is copied again and again.
+    fn make_room(&mut self, bytes: usize) {
+        let kept = self.content.len();
+        if kept >= LARGE && self.content.capacity() - kept < bytes {
+            let all = usize::try_from(self.limit_bytes.min(MOST_CONTENT)).unwrap_or(usize::MAX);
+            self.content.reserve_exact(all.saturating_sub(kept).max(bytes));
+        }
     }
 
     /// What follows the first `kept` bytes of the content has come.

@@ -59,13 +59,18 @@ pub fn descend<'a>(value: &'a Json, path: &str) -> Option<&'a Json> {
     while let Some(path) = rest {
         let (name, after) = first_name(path);
         rest = after;
-        value = match value {
-            Json::Object(members) => members.get(name)?,
-            Json::Array(items) => items.get(name.parse::<usize>().ok()?)?,
-            _ => return None,
-        };
+        value = select(value, name, || name.parse().ok())?;
     }
     Some(value)
+}
+
+/// What a name stands for in a value; `index` is the name as the place of an element.
+fn select<'a>(value: &'a Json, name: &str, index: impl FnOnce() -> Option<usize>) -> Option<&'a Json> {
+    match value {
+        Json::Object(members) => members.get(name),
+        Json::Array(items) => items.get(index()?),
+        _ => None,
+    }
 }
 
 /// An expression, read once: most name one value by its path, and are asked for with every message.
@@ -123,11 +128,7 @@ impl Expr {
 
 /// As [`descend`].
 fn follow<'a>(value: &'a Json, path: &[Name]) -> Option<&'a Json> {
-    path.iter().try_fold(value, |value, name| match value {
-        Json::Object(members) => members.get(&name.text),
-        Json::Array(items) => items.get(name.index?),
-        _ => None,
-    })
+    path.iter().try_fold(value, |value, name| select(value, &name.text, || name.index))
 }
 
 /// The functions, each with its argument and meaning. This is the whole list.

@@ -10,7 +10,7 @@
 //! [`Match::Wrong`]. Nothing is passed or failed by either.
 
 use crate::cache::Cache;
-use crate::expr::{self, ExprError, Scope};
+use crate::expr::{self, Expr, ExprError, Scope};
 use crate::json::{Fault, Limits, parse, pointer_token};
 use crate::model::Assertion;
 use crate::schema::{self, Checked};
@@ -134,7 +134,8 @@ fn graver(known: Option<Match>, new: Match) -> Option<Match> {
 
 /// Whether the value of an expression (or its absence) matches a pattern.
 pub fn value_matches(that: &Json, is: &Json, scope: &dyn Scope) -> Match {
-    Matcher { scope, reasons: true }.expression(that, is)
+    let (that, is) = (Some(Expr::new(that.clone())), Pattern::new(is.clone()));
+    Assertion::Is { that, is }.holds(None, scope)
 }
 
 /// Whether an object is a list of operators: not empty, and every member begins with `$`.
@@ -254,15 +255,6 @@ impl fmt::Display for At<'_> {
 }
 
 impl Matcher<'_> {
-    /// See [`value_matches`].
-    pub(crate) fn expression(&self, that: &Json, is: &Json) -> Match {
-        match expr::value_of(that, self.scope) {
-            Ok(value) => self.value(is, Some(&value)),
-            Err(ExprError::Unresolved(_)) => self.value(is, None),
-            Err(error) => Match::from_error(error),
-        }
-    }
-
     fn pattern(&self, pattern: &Pattern, value: Option<&Json>) -> Match {
         match pattern.plain.then(|| matches_plainly(&pattern.written, value)) {
             Some(true) => Match::Yes,
