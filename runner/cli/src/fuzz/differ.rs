@@ -26,8 +26,8 @@ impl<'b> Differ<'b> {
 
     /// Runs a vector against the other target as well, and compares what came.
     ///
-    /// What differs is played again by both, `ours` being the target of `result`: work that goes on beside the calls may
-    /// answer now so, now so, and says nothing of the two.
+    /// What differs is played again by both, `ours` being the target of `result`: calls at the same time may be answered
+    /// now so, now so, which says nothing of the two.
     pub fn compare(&mut self, ours: &mut Bench<'_>, vector: &Vector, result: &VectorResult) {
         let theirs = self.bench.run_vector(vector);
         let Some(first) = difference(vector, result, &theirs) else { return };
@@ -73,7 +73,8 @@ struct Difference {
 /// The first difference between two runs of a vector that both came to an end.
 fn difference(vector: &Vector, one: &VectorResult, other: &VectorResult) -> Option<Difference> {
     let told = |result: &VectorResult| !matches!(result.outcome, Outcome::Error | Outcome::NotRun);
-    if !told(one) || !told(other) {
+    // Of a race only the outcome counts, here as everywhere.
+    if !told(one) || !told(other) || vector.flags.iter().any(|flag| flag == "race") {
         return None;
     }
     let rows = |result: &VectorResult| {
@@ -92,8 +93,18 @@ fn difference(vector: &Vector, one: &VectorResult, other: &VectorResult) -> Opti
             let place: String = pointer.chars().filter(|c| !c.is_ascii_digit()).collect();
             return Some(Difference { place: format!("{method} {tool} {place}"), ours, theirs });
         }
+        if works_beside_the_calls(&one) {
+            // Whatever follows rests on how far the work has come.
+            return None;
+        }
     }
     None
+}
+
+/// Whether a row began an operation that nothing holds back.
+fn works_beside_the_calls(row: &Json) -> bool {
+    let accepted = row["answer"]["bundle"]["status"]["string"] == "accepted";
+    accepted && row["params"]["extras"]["args"]["string"]["json"]["hold"] != true
 }
 
 /// The first place at which two values differ; nothing stands for what is not there.
@@ -117,7 +128,36 @@ fn first_difference(one: &Json, other: &Json, pointer: String) -> Option<(String
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::builtin;
+    use cetp_vectors::reader::Reader;
     use serde_json::json;
+    use std::path::Path;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn only_work_that_nothing_holds_back_goes_on_beside_the_calls() {
+        let adapter = builtin::open("provider", Path::new("")).unwrap();
+        let (reader, interrupted) = (Reader::new("cetp-v2").unwrap(), AtomicBool::new(false));
+        let mut bench = Bench::new(adapter.as_ref(), &reader, &interrupted).unwrap();
+        let mut goes_on = |offer: Json, args: Json| {
+            let vector = json!({
+                "id": "cetp2/provider/3.4/of-a-test", "title": "Work", "role": "provider", "level": "core", "requirements": ["CETP2-3.4-09"],
+                "steps": [
+                    { "call": "negotiate", "offer": offer, "save": "s", "expect": ["negotiated"] },
+                    { "call": "execute_tool", "session": "s", "tool": "fixture_job", "args": args, "expect": [
+                        { "requirement": "CETP2-3.4-09", "that": "${reply.error_code}", "is": { "$absent": true } }] },
+                ],
+            });
+            let (vector, result) = bench.run(&vector).unwrap();
+            assert_eq!(result.outcome, Outcome::Pass, "{:?}", result.reason);
+            let rows = normalise(&vector, result.transcript.as_ref().unwrap());
+            rows.as_array().unwrap().iter().any(works_beside_the_calls)
+        };
+        let asynchronous = json!(["async_operations"]);
+        assert!(goes_on(asynchronous.clone(), json!({ "value": "one", "hold": false })));
+        assert!(!goes_on(asynchronous, json!({ "value": "one", "hold": true })));
+        assert!(!goes_on(json!([]), json!({ "value": "one", "hold": false })));
+    }
 
     #[test]
     fn the_first_difference_has_its_place() {
