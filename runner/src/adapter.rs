@@ -60,8 +60,9 @@ pub trait Session: Send {
         let _ = (seed, calls);
     }
 
-    /// Blocks until nothing goes on by itself in the target, but no longer than `limit`; whether it is so. A target whose
-    /// clock is moved by the runner then stays as it is until it is asked for something. Nothing where that cannot be told.
+    /// Blocks until nothing goes on by itself in the target and no message of it is unread, but no longer than `limit`;
+    /// whether it is so. A target whose clock is moved by the runner then stays as it is until it is asked for something or
+    /// gets an answer. Nothing where that cannot be told.
     fn at_rest(&mut self, limit: Duration) -> Option<bool> {
         let _ = limit;
         None

@@ -8,7 +8,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use cetp_vectors::expr::hex;
 use cetp_vectors::json::{Limits as JsonLimits, parse};
 use cetp_vectors::ledger::Role;
-use cetp_vectors::machine::{Action, Answer, Breakdown, End, MEMORY, Machine, Message, Observer, Start};
+use cetp_vectors::machine::{Action, Answer, Breakdown, End, HOLD, MEMORY, Machine, Message, Observer, Start};
 use cetp_vectors::model::Vector;
 use cetp_vectors::protocol::check_result;
 use cetp_vectors::script::Response;
@@ -183,6 +183,8 @@ fn shortened(text: &str) -> String {
 struct Pause {
     place: usize,
     until: Instant,
+    /// An answer is held until then.
+    held: bool,
 }
 
 /// Why a vector that was under way ended, where the user wanted the run to end.
@@ -313,7 +315,8 @@ impl Run<'_> {
             let why = format!("what is waited for did not come within {} s{}", patience.as_secs_f64(), said());
             self.delivered(place, hung(why));
         } else {
-            self.pauses.push(Pause { place, until });
+            let held = self.entries[place].at.contains(HOLD);
+            self.pauses.push(Pause { place, until, held });
         }
     }
 
@@ -348,6 +351,15 @@ impl Run<'_> {
         waits && self.open.is_empty() && self.pauses.is_empty() && self.clock.begun.is_none()
     }
 
+    /// Takes out the pause that ends next, where it only holds an answer back and nothing can come in between: the target does
+    /// nothing before it gets an answer. Where that cannot be told the pause takes its time.
+    fn needless_pause(&mut self) -> Option<usize> {
+        let next = (0..self.pauses.len()).min_by_key(|n| self.pauses[*n].until)?;
+        let left = self.pauses[next].until.saturating_duration_since(Instant::now());
+        let needless = self.pauses[next].held && self.session.at_rest(left.min(SLICE)) == Some(true);
+        needless.then(|| self.pauses.remove(next).place)
+    }
+
     /// Waits for whatever comes first: a message, the end of a pause, a time limit, an interruption.
     fn turn(&mut self) {
         if self.setting.interrupted.load(Ordering::Relaxed) {
@@ -360,8 +372,12 @@ impl Run<'_> {
             let place = self.pauses.remove(due).place;
             return self.delivered(place, Answer::Result(json!({})));
         }
+        if let Some(place) = self.needless_pause() {
+            return self.delivered(place, Answer::Result(json!({})));
+        }
         let next_pause = self.pauses.iter().map(|pause| pause.until).min();
-        let wait = next_pause.map_or(SLICE, |until| SLICE.min(until - now));
+        let now = Instant::now();
+        let wait = next_pause.map_or(SLICE, |until| SLICE.min(until.saturating_duration_since(now)));
         if self.open.is_empty() {
             if next_pause.is_none() {
                 // Nothing is on its way, and the machine wants nothing.

@@ -9,9 +9,9 @@ use crate::limits::Limits;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// A target that is a value in this process.
 pub trait LocalTarget: Send + Sync {
@@ -34,7 +34,7 @@ pub trait LocalTarget: Send + Sync {
         let _ = (seed, calls);
     }
 
-    /// As [`Session::at_rest`].
+    /// As [`Session::at_rest`], leaving aside the threads that handle verbs: whether these wait for the runner is known.
     fn at_rest(&self, limit: Duration) -> Option<bool> {
         let _ = limit;
         None
@@ -88,8 +88,13 @@ impl Adapter for InProcessAdapter {
     fn start(&self) -> Result<Box<dyn Session>, Fault> {
         let target = (self.make)().map_err(|why| Fault::new(FaultKind::Start, why))?;
         let (sender, incoming) = channel();
-        let shared =
-            Arc::new(Shared { target, sender: Mutex::new(sender), asked: Mutex::default(), idle: Mutex::default() });
+        let shared = Arc::new(Shared {
+            target,
+            sender: Mutex::new(sender),
+            traffic: Mutex::default(),
+            changed: Condvar::new(),
+            idle: Mutex::default(),
+        });
         Ok(Box::new(InProcessSession { shared, incoming, last_id: 0 }))
     }
 
@@ -106,17 +111,34 @@ enum Event {
 struct Shared {
     target: Box<dyn LocalTarget>,
     sender: Mutex<Sender<Event>>,
-    asked: Mutex<Asked>,
+    traffic: Mutex<Traffic>,
+    /// A message came, or a verb was handled.
+    changed: Condvar,
     /// The threads that wait for a job.
     idle: Mutex<Vec<Sender<Work>>>,
 }
 
-/// Requests of the target that wait for an answer. Dropping the senders wakes those who wait.
+/// What is on its way between the runner and the target.
 #[derive(Default)]
-struct Asked {
-    next: u64,
-    closed: bool,
+struct Traffic {
+    /// Verbs that are being handled.
+    open: usize,
+    /// Messages of the target that the runner has not taken yet.
+    unread: usize,
+    /// Requests of the target that wait for an answer. Dropping the senders wakes those who wait.
     waiting: BTreeMap<u64, Sender<Result<Json, RpcError>>>,
+    /// How many requests there were.
+    requests: u64,
+    closed: bool,
+}
+
+impl Shared {
+    /// Hands a message to the runner, together with what it changes. Whether there still is a runner.
+    fn tell(&self, traffic: &mut Traffic, event: Event) -> bool {
+        traffic.unread += 1;
+        self.changed.notify_all();
+        lock(&self.sender).send(event).is_ok()
+    }
 }
 
 /// A job, and the sender of the thread that it goes to, which makes itself idle with it again: while it waits it holds none
@@ -143,6 +165,7 @@ impl Session for InProcessSession {
         self.last_id += 1;
         let id = self.last_id;
         let mut job = Job { id, verb: verb.to_owned(), params: params.clone() };
+        lock(&self.shared.traffic).open += 1;
         while let Some(worker) = lock(&self.shared.idle).pop() {
             match worker.send(Work { job, own: worker.clone() }) {
                 Ok(()) => return Ok(id),
@@ -159,7 +182,11 @@ impl Session for InProcessSession {
     }
 
     fn receive(&mut self, limit: Duration) -> Result<Option<Incoming>, Fault> {
-        match self.incoming.recv_timeout(limit) {
+        let event = soon(&self.incoming, limit).map_or_else(|| self.incoming.recv_timeout(limit), Ok);
+        if event.is_ok() {
+            lock(&self.shared.traffic).unread -= 1;
+        }
+        match event {
             Ok(Event::Incoming(incoming)) => Ok(Some(incoming)),
             Ok(Event::Died(why)) => Err(Fault::new(FaultKind::Died, why)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
@@ -168,7 +195,7 @@ impl Session for InProcessSession {
     }
 
     fn answer(&mut self, id: &Json, result: Result<Json, RpcError>) -> Result<(), Fault> {
-        let sender = id.as_u64().and_then(|id| lock(&self.shared.asked).waiting.remove(&id));
+        let sender = id.as_u64().and_then(|id| lock(&self.shared.traffic).waiting.remove(&id));
         // Nobody waits any more where the target gave up; that is its business.
         sender.map(|sender| sender.send(result));
         Ok(())
@@ -179,7 +206,21 @@ impl Session for InProcessSession {
     }
 
     fn at_rest(&mut self, limit: Duration) -> Option<bool> {
-        self.shared.target.at_rest(limit)
+        let until = Instant::now() + limit;
+        let left = || until.saturating_duration_since(Instant::now());
+        let mut traffic = lock(&self.shared.traffic);
+        while traffic.unread == 0 && traffic.open != traffic.waiting.len() && !left().is_zero() {
+            let waited = self.shared.changed.wait_timeout(traffic, left());
+            traffic = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let waits = traffic.unread == 0 && traffic.open == traffic.waiting.len();
+        drop(traffic);
+        if !waits {
+            return Some(false);
+        }
+        let rests = self.shared.target.at_rest(left())?;
+        // What went on until now may have said something at its end.
+        Some(rests && lock(&self.shared.traffic).unread == 0)
     }
 
     fn settle(&mut self) -> Result<(), Fault> {
@@ -201,10 +242,10 @@ impl Session for InProcessSession {
 
 impl Drop for InProcessSession {
     fn drop(&mut self) {
-        let mut asked = lock(&self.shared.asked);
-        asked.closed = true;
-        asked.waiting.clear();
-        drop(asked);
+        let mut traffic = lock(&self.shared.traffic);
+        traffic.closed = true;
+        traffic.waiting.clear();
+        drop(traffic);
         lock(&self.shared.idle).clear();
     }
 }
@@ -236,10 +277,13 @@ fn work(shared: &Arc<Shared>, first: Job) {
         };
         // Idle before the answer is out, so that the next request finds this thread.
         lock(&shared.idle).push(own);
-        if lock(&shared.sender).send(event).is_err() {
+        let mut traffic = lock(&shared.traffic);
+        traffic.open -= 1;
+        if !shared.tell(&mut traffic, event) {
             return;
         }
-        next = jobs.recv().ok();
+        drop(traffic);
+        next = soon(&jobs, MOMENT).or_else(|| jobs.recv().ok());
     }
 }
 
@@ -251,23 +295,90 @@ impl Host for LocalHost<'_> {
     fn request(&self, verb: &str, params: Json) -> Result<Json, RpcError> {
         let over = || RpcError { code: RpcError::CANNOT, message: "the session is over".into() };
         let (sender, receiver) = channel();
-        let id = {
-            let mut asked = lock(&self.shared.asked);
-            if asked.closed {
-                return Err(over());
-            }
-            asked.next += 1;
-            let id = asked.next;
-            asked.waiting.insert(id, sender);
-            id
-        };
+        let mut traffic = lock(&self.shared.traffic);
+        if traffic.closed {
+            return Err(over());
+        }
+        traffic.requests += 1;
+        let id = traffic.requests;
+        traffic.waiting.insert(id, sender);
         let request = Incoming::Request { id: json!(id), verb: verb.to_owned(), params };
-        lock(&self.shared.sender).send(Event::Incoming(request)).map_err(|_| over())?;
-        receiver.recv().map_err(|_| over())?
+        if !self.shared.tell(&mut traffic, Event::Incoming(request)) {
+            return Err(over());
+        }
+        drop(traffic);
+        soon(&receiver, MOMENT).map_or_else(|| receiver.recv(), Ok).map_err(|_| over())?
     }
 }
+
+/// What comes within a moment, or within `most` where that is shorter. Both sides take turns, and a processor that went to
+/// sleep takes longer to wake than most answers take to come.
+fn soon<T>(receiver: &Receiver<T>, most: Duration) -> Option<T> {
+    let until = Instant::now() + most.min(MOMENT);
+    loop {
+        match receiver.try_recv() {
+            Ok(value) => return Some(value),
+            Err(TryRecvError::Empty) if Instant::now() < until => std::thread::yield_now(),
+            Err(_) => return None,
+        }
+    }
+}
+
+/// So long a thread looks whether something has come before it sleeps.
+const MOMENT: Duration = Duration::from_micros(200);
 
 /// A thread that panicked while it held the lock has left nothing half done here.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Handles `ask` by asking the runner and answering what it is answered, and `work` until it is let go.
+    struct Asker(Mutex<Receiver<()>>);
+
+    impl LocalTarget for Asker {
+        fn handle(&self, _number: u64, verb: &str, params: &Json, host: &dyn Host) -> Result<Json, LocalError> {
+            match verb {
+                "work" => {
+                    lock(&self.0).recv().expect("somebody lets it go");
+                    Ok(json!({}))
+                }
+                _ => host.request(verb, params.clone()).map_err(LocalError::Rpc),
+            }
+        }
+
+        fn at_rest(&self, _limit: Duration) -> Option<bool> {
+            Some(true)
+        }
+    }
+
+    #[test]
+    fn a_target_rests_while_all_its_threads_wait_for_the_runner() {
+        const LONG: Duration = Duration::from_secs(3600);
+        let (let_go, jobs) = channel();
+        let jobs = Mutex::new(Some(jobs));
+        let make = move || Ok(Box::new(Asker(Mutex::new(lock(&jobs).take().unwrap()))) as Box<dyn LocalTarget>);
+        let mut session = InProcessAdapter::new(Limits::default(), make).start().unwrap();
+        assert_eq!(session.at_rest(LONG), Some(true));
+
+        session.send("ask", &json!({ "n": 1 })).unwrap();
+        assert_eq!(session.at_rest(LONG), Some(false), "its request is unread");
+        let Ok(Some(Incoming::Request { id, .. })) = session.receive(LONG) else { panic!("it asks") };
+        assert_eq!(session.at_rest(LONG), Some(true));
+
+        let working = session.send("work", &json!({})).unwrap();
+        assert_eq!(session.at_rest(Duration::from_millis(1)), Some(false), "a thread works");
+        let_go.send(()).unwrap();
+        assert_eq!(session.at_rest(LONG), Some(false), "an answer is unread");
+        assert!(matches!(session.receive(LONG), Ok(Some(Incoming::Answer { id, .. })) if id == working));
+        assert_eq!(session.at_rest(LONG), Some(true));
+
+        session.answer(&id, Ok(json!({ "n": 2 }))).unwrap();
+        assert_eq!(session.at_rest(LONG), Some(false), "it goes on with what it was answered");
+        assert!(matches!(session.receive(LONG), Ok(Some(Incoming::Answer { result: Ok(_), .. }))));
+        assert_eq!(session.at_rest(LONG), Some(true));
+    }
 }

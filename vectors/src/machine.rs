@@ -69,7 +69,7 @@ pub struct Message {
 pub const WAIT: &str = "wait";
 
 /// Between the place of a step and the number of a request whose answer is withheld: the place of the pause.
-const HOLD: &str = ".hold";
+pub const HOLD: &str = ".hold";
 
 /// The verb of a question to the runner about the target's process: its peak memory in this vector.
 pub const MEMORY: &str = "memory";

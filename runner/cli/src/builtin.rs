@@ -49,6 +49,10 @@ impl LocalTarget for Consumer {
     fn handle(&self, _number: u64, verb: &str, params: &Json, host: &dyn Host) -> Result<Json, LocalError> {
         self.0.handle(verb, params, &Runner(host)).map_err(local)
     }
+
+    fn at_rest(&self, limit: Duration) -> Option<bool> {
+        Some(self.0.at_rest(limit))
+    }
 }
 
 /// This runner, as a consumer sees it.

@@ -38,6 +38,7 @@ use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 /// Where the consumer's calls go: the runner, which plays providers, the user, the clock and descriptors.
 pub trait Host: Send + Sync {
@@ -127,6 +128,12 @@ impl ConsumerTarget {
             "observe.fds" => Ok(json!({ "open": lock(&self.life().fds).len() })),
             _ => Err(VerbError::UnknownVerb(verb.to_owned())),
         }
+    }
+
+    /// Blocks until nothing goes on but what waits for answers of the host, but no longer than `limit`; whether it is so. That
+    /// a verb waits for its host only the host can tell.
+    pub fn at_rest(&self, limit: Duration) -> bool {
+        self.life().memory.busy.at_rest(limit)
     }
 
     fn life(&self) -> Arc<Life> {

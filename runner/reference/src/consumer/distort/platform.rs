@@ -7,16 +7,21 @@ use crate::consumer::reply::{new_id, request};
 use crate::consumer::switches::{Fault, Switches};
 use crate::envelope::{Code, key};
 use crate::lock;
+use crate::schedule::Busy;
 use crate::session::Capabilities;
 use cetp_vectors::bundle::{Bundle, PendingIntent, Value};
 use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// What faults remember from one call to the next.
 #[derive(Debug, Default)]
-pub struct Memory(Mutex<Remembered>);
+pub struct Memory {
+    remembered: Mutex<Remembered>,
+    /// What goes on while the consumer seems to wait for an answer.
+    pub busy: Arc<Busy>,
+}
 
 #[derive(Debug, Default)]
 struct Remembered {
@@ -98,7 +103,7 @@ impl Platform for Distorted<'_> {
             *lock(&self.resumable) = Some((authority.to_owned(), extras));
         }
         if let (Some(id), "execute_tool") = (&id, method) {
-            lock(&self.memory.0).ends.insert(id.clone(), end_of(&called));
+            lock(&self.memory.remembered).ends.insert(id.clone(), end_of(&called));
         }
         if let Called::Bundle(bundle) = &mut called {
             let sent_id = sent.as_ref().and_then(|extras| extras.get(key::REQUEST_ID));
@@ -117,13 +122,13 @@ impl Platform for Distorted<'_> {
     fn read(&self, fd: &str, max_bytes: usize) -> Option<Chunk> {
         let chunk = self.inner.read(fd, max_bytes);
         if chunk.as_ref().is_some_and(|chunk| chunk.eof) {
-            lock(&self.memory.0).read.insert(fd.to_owned());
+            lock(&self.memory.remembered).read.insert(fd.to_owned());
         }
         chunk
     }
 
     fn close(&self, fd: &str) {
-        let was_read = lock(&self.memory.0).read.contains(fd);
+        let was_read = lock(&self.memory.remembered).read.contains(fd);
         let left_open = if was_read { Fault::ReadFileLeftOpen } else { Fault::UnreadFileLeftOpen };
         if !self.on(left_open) {
             self.inner.close(fd);
@@ -136,9 +141,11 @@ impl Platform for Distorted<'_> {
         }
         let resumable = lock(&self.resumable).take().filter(|_| self.on(Fault::ResumesWhileShown));
         let Some((authority, extras)) = resumable else { return self.inner.launch(intent) };
+        let impatient = self.memory.busy.begin();
         std::thread::scope(|scope| {
             let shown = scope.spawn(|| self.inner.launch(intent));
             std::thread::sleep(SHOWN);
+            drop(impatient);
             let extras = extras.with(key::DEADLINE_AT_MS, Value::Long(self.now_ms() + 10_000));
             *lock(&self.early) = Some(self.inner.call(&authority, "execute_tool", Some(&extras)));
             shown.join().unwrap_or(Launched::Failed)
@@ -304,7 +311,7 @@ impl Distorted<'_> {
         if self.on(Fault::IdIsNoUuid) {
             return Some(id.replace('-', ""));
         }
-        let mut memory = lock(&self.memory.0);
+        let mut memory = lock(&self.memory.remembered);
         let reads = memory.reads_with(extras);
         let before = memory.ends.get(id).cloned();
         let error = |code: Code| before == Some(End::Error(code.name().to_owned()));
@@ -426,7 +433,7 @@ impl Distorted<'_> {
             _ => None,
         };
         let setup = matches!(method, "negotiate" | "get_provider_info" | "list_tools");
-        let reads = extras.is_some_and(|extras| lock(&self.memory.0).reads_with(extras));
+        let reads = extras.is_some_and(|extras| lock(&self.memory.remembered).reads_with(extras));
         let anyway = self.on(Fault::UnretryableSetupRepeated) && setup
             || self.on(Fault::UnretryableReadsRepeated) && method == "execute_tool" && reads;
         let retryable = if anyway { Some(true) } else { retryable };
@@ -449,7 +456,7 @@ impl Distorted<'_> {
 
     fn negotiated(&self, authority: &str, data: &mut Json) -> bool {
         if let Some(id) = data["provider_id"].as_str() {
-            lock(&self.memory.0).ids.insert(authority.to_owned(), id.to_owned());
+            lock(&self.memory.remembered).ids.insert(authority.to_owned(), id.to_owned());
         }
         let Some(members) = data.as_object_mut() else { return false };
         if self.on(Fault::NegotiateTypesCoerced) {
@@ -486,7 +493,7 @@ impl Distorted<'_> {
             members.clear();
         }
         if self.on(Fault::InfoIdUnchecked) {
-            members.insert("provider_id".to_owned(), json!(lock(&self.memory.0).ids.get(authority)));
+            members.insert("provider_id".to_owned(), json!(lock(&self.memory.remembered).ids.get(authority)));
         }
         if self.on(Fault::DialectUnchecked) {
             members.remove("schema_dialect");
@@ -517,7 +524,7 @@ impl Distorted<'_> {
                 self.tool(tool);
                 let name = tool.get("name").and_then(Json::as_str).unwrap_or_default().to_owned();
                 let effect = tool.get("annotations").map(|annotations| annotations["effect"].clone());
-                lock(&self.memory.0).reads.insert(name, effect == Some(json!("read")));
+                lock(&self.memory.remembered).reads.insert(name, effect == Some(json!("read")));
             }
         }
         true
@@ -673,8 +680,9 @@ impl Distorted<'_> {
         let texts = [key::DATA, key::ERROR_MESSAGE].map(|key| bundle.string(key).unwrap_or_default());
         let text = texts.concat();
         let said = |tool: &&String| text.contains(&format!("call {tool}")) || text.contains(&format!("Call {tool}"));
-        let tools = lock(&self.memory.0).reads.clone();
-        let Some(tool) = tools.keys().find(said).filter(|_| lock(&self.memory.0).obeyed.insert(text.clone())) else {
+        let tools = lock(&self.memory.remembered).reads.clone();
+        let Some(tool) = tools.keys().find(said).filter(|_| lock(&self.memory.remembered).obeyed.insert(text.clone()))
+        else {
             return;
         };
         if let Ok(id) = new_id() {
