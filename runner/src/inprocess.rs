@@ -132,6 +132,13 @@ struct Traffic {
     closed: bool,
 }
 
+impl Traffic {
+    /// Whether each verb that is being handled waits for an answer of the runner.
+    fn waits(&self) -> bool {
+        self.open == self.waiting.len()
+    }
+}
+
 impl Shared {
     /// Hands a message to the runner, together with what it changes. Whether there still is a runner.
     fn tell(&self, traffic: &mut Traffic, event: Event) -> bool {
@@ -208,19 +215,24 @@ impl Session for InProcessSession {
     fn at_rest(&mut self, limit: Duration) -> Option<bool> {
         let until = Instant::now() + limit;
         let left = || until.saturating_duration_since(Instant::now());
-        let mut traffic = lock(&self.shared.traffic);
-        while traffic.unread == 0 && traffic.open != traffic.waiting.len() && !left().is_zero() {
-            let waited = self.shared.changed.wait_timeout(traffic, left());
-            traffic = waited.unwrap_or_else(PoisonError::into_inner).0;
+        loop {
+            let mut traffic = lock(&self.shared.traffic);
+            while traffic.unread == 0 && !traffic.waits() && !left().is_zero() {
+                let waited = self.shared.changed.wait_timeout(traffic, left());
+                traffic = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+            if traffic.unread > 0 || !traffic.waits() {
+                return Some(false);
+            }
+            drop(traffic);
+            // In short looks, as a message may come meanwhile.
+            let rests = self.shared.target.at_rest(left().min(LOOK))?;
+            let traffic = lock(&self.shared.traffic);
+            let rests = rests && traffic.unread == 0 && traffic.waits();
+            if rests || left().is_zero() {
+                return Some(rests);
+            }
         }
-        let waits = traffic.unread == 0 && traffic.open == traffic.waiting.len();
-        drop(traffic);
-        if !waits {
-            return Some(false);
-        }
-        let rests = self.shared.target.at_rest(left())?;
-        // What went on until now may have said something at its end.
-        Some(rests && lock(&self.shared.traffic).unread == 0)
     }
 
     fn settle(&mut self) -> Result<(), Fault> {
@@ -326,6 +338,9 @@ fn soon<T>(receiver: &Receiver<T>, most: Duration) -> Option<T> {
 
 /// So long a thread looks whether something has come before it sleeps.
 const MOMENT: Duration = Duration::from_micros(200);
+
+/// So long a target is asked at once whether it is at rest.
+const LOOK: Duration = Duration::from_millis(1);
 
 /// A thread that panicked while it held the lock has left nothing half done here.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

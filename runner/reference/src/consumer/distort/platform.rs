@@ -145,9 +145,9 @@ impl Platform for Distorted<'_> {
         std::thread::scope(|scope| {
             let shown = scope.spawn(|| self.inner.launch(intent));
             std::thread::sleep(SHOWN);
-            drop(impatient);
             let extras = extras.with(key::DEADLINE_AT_MS, Value::Long(self.now_ms() + 10_000));
             *lock(&self.early) = Some(self.inner.call(&authority, "execute_tool", Some(&extras)));
+            drop(impatient);
             shown.join().unwrap_or(Launched::Failed)
         })
     }
