@@ -197,12 +197,27 @@ impl fmt::Display for ExprError {
     }
 }
 
+/// The lengths of the names of [`FUNCTIONS`] by their first letter, a bit for each.
+const LENGTHS: [u32; 128] = {
+    let mut lengths = [0; 128];
+    let mut n = 0;
+    while n < FUNCTIONS.len() {
+        let name = FUNCTIONS[n].0.as_bytes();
+        lengths[name[1] as usize] |= 1 << name.len();
+        n += 1;
+    }
+    lengths
+};
+
 /// Whether an object is a call of one of [`FUNCTIONS`].
 pub fn is_function(members: &Map<String, Json>) -> bool {
-    // Asked of every object of every pattern: most are told apart by their length or their first letter.
+    // Asked of every object of every pattern: most are told apart by their length and their first letter.
     let is = |name: &String| {
         let [b'$', letter, ..] = name.as_bytes() else { return false };
-        FUNCTIONS.iter().any(|(known, _)| known.as_bytes()[1] == *letter && known == name)
+        let lengths = LENGTHS.get(usize::from(*letter)).copied().unwrap_or_default();
+        let length = u32::try_from(name.len()).unwrap_or(u32::MAX);
+        lengths.checked_shr(length).is_some_and(|rest| rest & 1 == 1)
+            && FUNCTIONS.iter().any(|(known, _)| known == name)
     };
     members.len() == 1 && members.keys().all(is)
 }
@@ -566,7 +581,12 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 /// Bytes as lower-case hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.push(digit(byte >> 4));
+        text.push(digit(byte & 15));
+    }
+    text
 }
 
 /// Milliseconds since 1970 of an RFC 3339 instant.

@@ -14,6 +14,7 @@ use crate::pattern::Match;
 use crate::script::{Flight, Played, Response, Script};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
+use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -378,12 +379,17 @@ impl Core<'_> {
 
     /// Version 4 by shape; decided by seed, vector and name.
     fn uuid(&self, name: &str) -> String {
-        let mut hex = expr::sha256_hex(format!("{} {} {name}", self.start.seed, self.vector.id).as_bytes());
-        hex.truncate(32);
-        hex.replace_range(12..13, "4");
-        let variant = u8::from_str_radix(&hex[16..17], 16).expect("hex") & 3 | 8;
-        hex.replace_range(16..17, &format!("{variant:x}"));
-        [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+        let digest = Sha256::new().chain_update(self.start.seed.to_string()).chain_update(" ");
+        let digest = digest.chain_update(&self.vector.id).chain_update(" ").chain_update(name).finalize();
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&digest[..16]);
+        bytes[6] = bytes[6] & 0x0f | 0x40;
+        bytes[8] = bytes[8] & 0x3f | 0x80;
+        let mut text = expr::hex(&bytes);
+        for dash in [20, 16, 12, 8] {
+            text.insert(dash, '-');
+        }
+        text
     }
 
     /// A number that depends on the seed, the vector and a place in it.
