@@ -93,7 +93,7 @@ fn difference(vector: &Vector, one: &VectorResult, other: &VectorResult) -> Opti
             let place: String = pointer.chars().filter(|c| !c.is_ascii_digit()).collect();
             return Some(Difference { place: format!("{method} {tool} {place}"), ours, theirs });
         }
-        if works_beside_the_calls(&one) {
+        if works_beside_the_calls(one) {
             // Whatever follows rests on how far the work has come.
             return None;
         }
