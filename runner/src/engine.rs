@@ -181,7 +181,7 @@ impl Run<'_> {
         let most = self.vectors.len().min(self.adapter.most_sessions()).max(1);
         let threads = self.options.threads.clamp(1, most);
         // Alone a worker takes all as they come.
-        let is_large = |n: &usize| threads > 1 && self.vectors[*n].flags.iter().any(|flag| flag == "large");
+        let is_large = |n: &usize| threads > 1 && self.vectors[*n].has_flag("large");
         let (large, small) = (0..self.vectors.len()).partition(is_large);
         let queue = |places| Queue { places, next: AtomicUsize::new(0) };
         let shared = Shared { run: *self, large: queue(large), small: queue(small), stop: AtomicBool::new(false) };

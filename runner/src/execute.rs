@@ -180,11 +180,10 @@ fn shortened(text: &str) -> String {
 }
 
 /// A pause that runs.
+#[derive(Clone, Copy)]
 struct Pause {
     place: usize,
     until: Instant,
-    /// An answer is held until then.
-    held: bool,
 }
 
 /// Why a vector that was under way ended, where the user wanted the run to end.
@@ -315,8 +314,7 @@ impl Run<'_> {
             let why = format!("what is waited for did not come within {} s{}", patience.as_secs_f64(), said());
             self.delivered(place, hung(why));
         } else {
-            let held = self.entries[place].at.contains(HOLD);
-            self.pauses.push(Pause { place, until, held });
+            self.pauses.push(Pause { place, until });
         }
     }
 
@@ -355,8 +353,9 @@ impl Run<'_> {
     /// nothing before it gets an answer. Where that cannot be told the pause takes its time.
     fn needless_pause(&mut self) -> Option<usize> {
         let next = (0..self.pauses.len()).min_by_key(|n| self.pauses[*n].until)?;
-        let left = self.pauses[next].until.saturating_duration_since(Instant::now());
-        let needless = self.pauses[next].held && self.session.at_rest(left.min(SLICE)) == Some(true);
+        let Pause { place, until } = self.pauses[next];
+        let left = until.saturating_duration_since(Instant::now());
+        let needless = self.entries[place].at.contains(HOLD) && self.session.at_rest(left.min(SLICE)) == Some(true);
         needless.then(|| self.pauses.remove(next).place)
     }
 

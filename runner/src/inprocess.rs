@@ -90,7 +90,7 @@ impl Adapter for InProcessAdapter {
         let (sender, incoming) = channel();
         let shared = Arc::new(Shared {
             target,
-            sender: Mutex::new(sender),
+            sender,
             traffic: Mutex::default(),
             changed: Condvar::new(),
             idle: Mutex::default(),
@@ -110,7 +110,7 @@ enum Event {
 
 struct Shared {
     target: Box<dyn LocalTarget>,
-    sender: Mutex<Sender<Event>>,
+    sender: Sender<Event>,
     traffic: Mutex<Traffic>,
     /// A message came, or a verb was handled.
     changed: Condvar,
@@ -133,9 +133,14 @@ struct Traffic {
 }
 
 impl Traffic {
-    /// Whether each verb that is being handled waits for an answer of the runner.
-    fn waits(&self) -> bool {
-        self.open == self.waiting.len()
+    /// Whether a verb is at work, of which everything was taken so far.
+    fn goes_on(&self) -> bool {
+        self.unread == 0 && self.open != self.waiting.len()
+    }
+
+    /// Whether every message was taken, and each verb that is being handled waits for an answer of the runner.
+    fn is_quiet(&self) -> bool {
+        self.unread == 0 && self.open == self.waiting.len()
     }
 }
 
@@ -144,7 +149,7 @@ impl Shared {
     fn tell(&self, traffic: &mut Traffic, event: Event) -> bool {
         traffic.unread += 1;
         self.changed.notify_all();
-        lock(&self.sender).send(event).is_ok()
+        !traffic.closed && self.sender.send(event).is_ok()
     }
 }
 
@@ -189,7 +194,7 @@ impl Session for InProcessSession {
     }
 
     fn receive(&mut self, limit: Duration) -> Result<Option<Incoming>, Fault> {
-        let event = soon(&self.incoming, limit).map_or_else(|| self.incoming.recv_timeout(limit), Ok);
+        let event = soon(&self.incoming, limit.min(MOMENT)).map_or_else(|| self.incoming.recv_timeout(limit), Ok);
         if event.is_ok() {
             lock(&self.shared.traffic).unread -= 1;
         }
@@ -216,21 +221,15 @@ impl Session for InProcessSession {
         let until = Instant::now() + limit;
         let left = || until.saturating_duration_since(Instant::now());
         loop {
-            let mut traffic = lock(&self.shared.traffic);
-            while traffic.unread == 0 && !traffic.waits() && !left().is_zero() {
-                let waited = self.shared.changed.wait_timeout(traffic, left());
-                traffic = waited.unwrap_or_else(PoisonError::into_inner).0;
-            }
-            if traffic.unread > 0 || !traffic.waits() {
+            let Shared { target, traffic, changed, .. } = &*self.shared;
+            let waited = changed.wait_timeout_while(lock(traffic), left(), |traffic| traffic.goes_on());
+            if !waited.unwrap_or_else(PoisonError::into_inner).0.is_quiet() {
                 return Some(false);
             }
-            drop(traffic);
             // In short looks, as a message may come meanwhile.
-            let rests = self.shared.target.at_rest(left().min(LOOK))?;
-            let traffic = lock(&self.shared.traffic);
-            let rests = rests && traffic.unread == 0 && traffic.waits();
+            let rests = target.at_rest(left().min(LOOK))?;
             if rests || left().is_zero() {
-                return Some(rests);
+                return Some(rests && lock(traffic).is_quiet());
             }
         }
     }
@@ -308,9 +307,6 @@ impl Host for LocalHost<'_> {
         let over = || RpcError { code: RpcError::CANNOT, message: "the session is over".into() };
         let (sender, receiver) = channel();
         let mut traffic = lock(&self.shared.traffic);
-        if traffic.closed {
-            return Err(over());
-        }
         traffic.requests += 1;
         let id = traffic.requests;
         traffic.waiting.insert(id, sender);
@@ -323,10 +319,10 @@ impl Host for LocalHost<'_> {
     }
 }
 
-/// What comes within a moment, or within `most` where that is shorter. Both sides take turns, and a processor that went to
-/// sleep takes longer to wake than most answers take to come.
-fn soon<T>(receiver: &Receiver<T>, most: Duration) -> Option<T> {
-    let until = Instant::now() + most.min(MOMENT);
+/// What comes within a time that is not slept through. Both sides take turns, and a processor that went to sleep takes longer
+/// to wake than most answers take to come.
+fn soon<T>(receiver: &Receiver<T>, limit: Duration) -> Option<T> {
+    let until = Instant::now() + limit;
     loop {
         match receiver.try_recv() {
             Ok(value) => return Some(value),

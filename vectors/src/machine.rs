@@ -379,10 +379,8 @@ impl Core<'_> {
 
     /// Version 4 by shape; decided by seed, vector and name.
     fn uuid(&self, name: &str) -> String {
-        let digest = Sha256::new().chain_update(self.start.seed.to_string()).chain_update(" ");
-        let digest = digest.chain_update(&self.vector.id).chain_update(" ").chain_update(name).finalize();
         let mut bytes = [0; 16];
-        bytes.copy_from_slice(&digest[..16]);
+        bytes.copy_from_slice(&self.drawn(name)[..16]);
         bytes[6] = bytes[6] & 0x0f | 0x40;
         bytes[8] = bytes[8] & 0x3f | 0x80;
         let mut text = expr::hex(&bytes);
@@ -394,8 +392,16 @@ impl Core<'_> {
 
     /// A number that depends on the seed, the vector and a place in it.
     fn dice(&self, at: &str) -> u64 {
-        let hex = expr::sha256_hex(format!("{} {} dice {at}", self.start.seed, self.vector.id).as_bytes());
-        u64::from_str_radix(&hex[..16], 16).expect("hex")
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&self.drawn(&format!("dice {at}"))[..8]);
+        u64::from_be_bytes(bytes)
+    }
+
+    /// Bytes that are decided by seed, vector and name.
+    fn drawn(&self, name: &str) -> [u8; 32] {
+        let seed = self.start.seed.to_string();
+        let parts = [seed.as_str(), " ", self.vector.id.as_str(), " ", name];
+        parts.iter().fold(Sha256::new(), |digest, part| digest.chain_update(part)).finalize().into()
     }
 
     fn shuffle<T>(&self, at: &str, items: &mut [T]) {

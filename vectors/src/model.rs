@@ -441,6 +441,11 @@ pub enum Assertion {
 }
 
 impl Vector {
+    /// Whether it has one of [`FLAGS`].
+    pub fn has_flag(&self, flag: &str) -> bool {
+        self.flags.iter().any(|known| known == flag)
+    }
+
     /// The vector with its steps, which are read now where they were not yet: as values, the steps of a suite take many times
     /// their text, and one vector after another runs.
     pub fn whole(&self) -> Cow<'_, Vector> {

@@ -269,8 +269,7 @@ fn test(catalogue: &Catalogue, args: &MutantsArgs, work: &Work) -> Mutant {
 
 /// About how long a vector takes: cheap ones are tried first.
 fn cost(vector: &Vector) -> (bool, usize) {
-    let flagged = |flag: &str| vector.flags.iter().any(|have| have == flag);
-    (flagged("large") || flagged("race"), vector.source.to_string().len())
+    (vector.has_flag("large") || vector.has_flag("race"), vector.source.to_string().len())
 }
 
 fn kills(catalogue: &Catalogue, result: &VectorResult, requirement: &str) -> bool {

@@ -93,7 +93,7 @@ fn compare(report: &str, vectors: &[&Vector], theirs: &[VectorRow], ours: &[Vect
         if a.outcome != b.outcome && a.outcome != Outcome::NotRun {
             wrong.push(format!("{id}: {} and in the reference {}", a.outcome.name(), b.outcome.name()));
         }
-        let race = vector.flags.iter().any(|flag| flag == "race") || MOMENTS.iter().any(|(moment, _)| *moment == id);
+        let race = vector.has_flag("race") || MOMENTS.iter().any(|(moment, _)| *moment == id);
         let transcripts = (a.transcript.as_ref().map(Packed::json), b.transcript.as_ref().map(Transcript::to_json));
         let (Some(a), Some(b)) = transcripts else {
             // Not applicable to either, by what they claim.

@@ -74,7 +74,7 @@ struct Difference {
 fn difference(vector: &Vector, one: &VectorResult, other: &VectorResult) -> Option<Difference> {
     let told = |result: &VectorResult| !matches!(result.outcome, Outcome::Error | Outcome::NotRun);
     // Of a race only the outcome counts, here as everywhere.
-    if !told(one) || !told(other) || vector.flags.iter().any(|flag| flag == "race") {
+    if !told(one) || !told(other) || vector.has_flag("race") {
         return None;
     }
     let rows = |result: &VectorResult| {

@@ -330,7 +330,7 @@ impl Scenes {
 
 /// Whether a vector moves mebibytes, and takes the time of many.
 pub(super) fn is_large(vector: &Vector) -> bool {
-    vector.flags.iter().any(|flag| flag == "large" || flag == "over-binder")
+    vector.has_flag("large") || vector.has_flag("over-binder")
 }
 
 /// The calls of tools in a step.
