@@ -5,7 +5,7 @@ use crate::patterns::{expected, place, received};
 use crate::text::{clip, safe, telling};
 use crate::words::{Words, count, t};
 use cetp_vectors::judge::Finding;
-use cetp_vectors::pattern::Mismatch;
+use cetp_vectors::matching::Mismatch;
 use maud::{Markup, html};
 use serde_json::Value as Json;
 

@@ -8,7 +8,7 @@ use crate::outline;
 use anstyle::{AnsiColor, Style};
 use cetp_vectors::judge::{Finding, Outcome};
 use cetp_vectors::ledger::{Ledger, Strength};
-use cetp_vectors::pattern::Mismatch;
+use cetp_vectors::matching::Mismatch;
 use std::fmt::Write;
 
 /// Columns that a text is wrapped to.

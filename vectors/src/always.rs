@@ -4,8 +4,8 @@
 //! succeeded. So each different condition is asked once for a message, and only where a rule comes to it.
 
 use crate::machine::View;
+use crate::matching::Match;
 use crate::model::{Assertion, Expectation};
-use crate::pattern::Match;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -74,11 +74,15 @@ impl Asked<'_> {
     /// Whether the rule at a place applies; a No has no reasons.
     pub fn applies(&mut self, rule: usize, view: &View<'_>) -> Match {
         let Asked { always, answers } = self;
-        Match::all(
-            always.rules[rule]
-                .when
-                .iter()
-                .map(|place| answers[*place].get_or_insert_with(|| view.applies(&always.conditions[*place])).clone()),
-        )
+        let mut open = Vec::new();
+        for place in &always.rules[rule].when {
+            match answers[*place].get_or_insert_with(|| view.applies(&always.conditions[*place])) {
+                Match::Yes => {}
+                // Whatever the others say.
+                Match::No(_) => return Match::No(Vec::new()),
+                other => open.push(other.clone()),
+            }
+        }
+        Match::all(open)
     }
 }

@@ -1,8 +1,8 @@
 //! Whether a condition of a vector holds.
 
 use crate::expr::Scope;
+use crate::matching::{Match, Matcher};
 use crate::model::Assertion;
-use crate::pattern::{Match, Matcher};
 use serde_json::Value as Json;
 
 impl Assertion {

@@ -6,7 +6,8 @@
 //! one of [`FUNCTIONS`] is computed. Everything else stands for itself.
 
 use crate::compact::expand_text;
-use crate::pattern::{self, Match};
+use crate::matching::{self, Match};
+use crate::pattern::{self, Pattern};
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
@@ -77,8 +78,17 @@ fn select<'a>(value: &'a Json, name: &str, index: impl FnOnce() -> Option<usize>
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
     written: Json,
-    /// The names of the path, where it is one placeholder and no UUID.
-    path: Option<Vec<Name>>,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    /// It stands for itself.
+    Literal,
+    /// One placeholder, and no UUID: the first name of its path, and the others.
+    Path(Name, Vec<Name>),
+    /// It is put together.
+    Other,
 }
 
 /// A name of a path, which may be the place of an element.
@@ -91,12 +101,15 @@ struct Name {
 impl Expr {
     /// An expression as it is written.
     pub fn new(written: Json) -> Expr {
-        let names = written.as_str().and_then(placeholder).map(|path| {
-            let name = |text: &str| Name { text: text.to_owned(), index: text.parse().ok() };
-            path.split('.').map(name).collect::<Vec<_>>()
-        });
-        let path = names.filter(|names| names[0].text != "uuid");
-        Expr { written, path }
+        let name = |text: &str| Name { text: text.to_owned(), index: text.parse().ok() };
+        let kind = match written.as_str().and_then(placeholder).map(first_name) {
+            Some((first, rest)) if first != "uuid" => {
+                Kind::Path(name(first), rest.into_iter().flat_map(|rest| rest.split('.')).map(name).collect())
+            }
+            None if is_literal(&written) => Kind::Literal,
+            _ => Kind::Other,
+        };
+        Expr { written, kind }
     }
 
     /// As it is written.
@@ -109,7 +122,11 @@ impl Expr {
     /// # Errors
     /// See [`ExprError`].
     pub fn value<'a>(&'a self, scope: &'a dyn Scope) -> Result<Cow<'a, Json>, ExprError> {
-        let Some([first, rest @ ..]) = self.path.as_deref() else { return value_of(&self.written, scope) };
+        let (first, rest) = match &self.kind {
+            Kind::Path(first, rest) => (first, rest.as_slice()),
+            Kind::Literal => return Ok(Cow::Borrowed(&self.written)),
+            Kind::Other => return value_of(&self.written, scope),
+        };
         let member =
             rest.split_first().and_then(|(second, after)| Some((scope.member(&first.text, &second.text)?, after)));
         let value = match member {
@@ -120,9 +137,18 @@ impl Expr {
             }),
         };
         value.ok_or_else(|| {
-            let path: Vec<&str> = self.path.iter().flatten().map(|name| name.text.as_str()).collect();
-            ExprError::Unresolved(path.join("."))
+            ExprError::Unresolved(self.written.as_str().and_then(placeholder).unwrap_or_default().to_owned())
         })
+    }
+}
+
+/// Whether nothing in a value is computed.
+fn is_literal(value: &Json) -> bool {
+    match value {
+        Json::String(text) => !has_placeholder(text),
+        Json::Array(items) => items.iter().all(is_literal),
+        Json::Object(members) => !is_function(members) && members.values().all(is_literal),
+        _ => true,
     }
 }
 
@@ -349,13 +375,13 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
     if name == "$where" {
         // The pattern is resolved element by element, not beforehand.
         let from = argument.get("from").ok_or_else(|| wrong("needs from"))?;
-        let is = argument.get("is").ok_or_else(|| wrong("needs is"))?;
+        let is = Pattern::new(argument.get("is").cloned().ok_or_else(|| wrong("needs is"))?);
         let list = value_of(from, scope)?;
         let items = list.as_array().ok_or_else(|| wrong("from is no list"))?;
         let mut kept = Vec::new();
-        let asks = pattern::Matcher { scope, reasons: false };
+        let asks = matching::Matcher { scope, reasons: false };
         for item in items {
-            match asks.value(is, Some(item)) {
+            match asks.value(&is, Some(item)) {
                 Match::Yes => kept.push(item.clone()),
                 Match::No(_) => {}
                 Match::Unknown(why) => return Err(ExprError::Unknown(why)),
@@ -377,7 +403,8 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
     match name {
         "$text" => expand_text(value).map(Json::String).map_err(|e| wrong(&e)),
         "$add" | "$sub" | "$mul" | "$div" | "$min" | "$max" => {
-            let numbers: Option<Vec<i128>> = list(value)?.iter().map(integer).collect();
+            let items = value.as_array().ok_or_else(|| wrong("a list was expected"))?;
+            let numbers: Option<Vec<i128>> = items.iter().map(integer).collect();
             let numbers = numbers.ok_or_else(|| wrong("integers were expected"))?;
             let (first, others) = numbers.split_first().ok_or_else(|| wrong("an empty list"))?;
             let fold = |f: fn(i128, i128) -> Option<i128>| others.iter().try_fold(*first, |n, m| f(n, *m));
@@ -398,7 +425,10 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
             let lists = list(value)?;
             let [first, second] = lists.as_slice() else { return Err(wrong("two lists were expected")) };
             let second = list(second)?;
-            Ok(list(first)?.into_iter().filter(|item| second.iter().any(|other| pattern::equal(item, other))).collect())
+            Ok(list(first)?
+                .into_iter()
+                .filter(|item| second.iter().any(|other| matching::equal(item, other)))
+                .collect())
         }
         "$merge" => {
             let mut out = Json::Object(Map::new());
@@ -439,7 +469,7 @@ fn call(name: &str, argument: &Json, scope: &dyn Scope) -> Result<Json, ExprErro
         "$distinct" => {
             let mut kept: Vec<Json> = Vec::new();
             for item in list(value)? {
-                if !kept.iter().any(|other| pattern::equal(other, &item)) {
+                if !kept.iter().any(|other| matching::equal(other, &item)) {
                     kept.push(item);
                 }
             }

@@ -8,8 +8,8 @@
 use crate::expr;
 use crate::ledger::Strength;
 use crate::machine::{Action, Answer, Breakdown, End, Machine, Message, Observer, View};
+use crate::matching::{Match, Mismatch, cut};
 use crate::model::{About, Assertion, Expectation, Kind, Step, Vector};
-use crate::pattern::{Match, Mismatch, cut};
 use crate::script::Response;
 use crate::transcript::{Ended, Entry, Incoming, Transcript};
 use serde::{Deserialize, Serialize};

@@ -14,6 +14,7 @@ pub mod judge;
 pub mod ledger;
 pub mod load;
 pub mod machine;
+pub mod matching;
 pub mod model;
 pub mod normalise;
 pub mod parcel;

@@ -2,7 +2,7 @@
 //! rules judge the replies in them as the tables say.
 
 use cetp_vectors::expr::{Scope, instant_ms};
-use cetp_vectors::pattern::{Match, matches, value_matches};
+use cetp_vectors::matching::{Match, matches, value_matches};
 use serde_json::{Value as Json, json};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

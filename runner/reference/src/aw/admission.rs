@@ -294,7 +294,7 @@ pub fn admit(
         let config = config.provider(&candidate.step.provider).map(|p| p.config.clone()).unwrap_or_default();
         // "与该 Provider 的精确私有配置一致": as texts, so that 1 and 1.0 differ.
         let same = json_text(&config) == json_text(&evidence.validated_config);
-        let near = cetp_vectors::pattern::equal(&config, &evidence.validated_config);
+        let near = cetp_vectors::matching::equal(&config, &evidence.validated_config);
         let passes = broken(Fault::ConfigUncompared) || (near && broken(Fault::NumbersEqual));
         if !same && !passes {
             let message = "the provider validated another configuration";
