@@ -30,6 +30,7 @@ mod target_check;
 
 use clap::{Parser, Subcommand};
 use exit::{Exit, Stop};
+use fuzz::coverage::Branches;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -98,6 +99,11 @@ struct VectorsArg {
 
 /// The program.
 pub fn main() -> ExitCode {
+    main_with(None)
+}
+
+/// The program, in which the built-in targets are instrumented: their branches lead campaigns.
+pub fn main_with(branches: Option<Branches>) -> ExitCode {
     keep_memory_small();
     // Before anything else: this executable also serves as the guard of target processes.
     cetp_runner::guard::run_if_asked();
@@ -113,7 +119,8 @@ pub fn main() -> ExitCode {
         }
     };
     // Values from targets may be nested deeply, and serialising them takes stack.
-    let run = std::thread::Builder::new().stack_size(cetp_runner::limits::STACK_BYTES).spawn(move || dispatch(cli));
+    let run =
+        std::thread::Builder::new().stack_size(cetp_runner::limits::STACK_BYTES).spawn(move || dispatch(cli, branches));
     match run.map(std::thread::JoinHandle::join) {
         Ok(Ok(Ok(exit))) => exit.into(),
         Ok(Ok(Err(Stop { message, exit }))) => {
@@ -124,7 +131,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn dispatch(cli: Cli) -> Result<Exit, Stop> {
+fn dispatch(cli: Cli, branches: Option<Branches>) -> Result<Exit, Stop> {
     match cli.command {
         Command::Run(mut args) => {
             args.complete();
@@ -134,7 +141,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
         Command::Requirements(args) => list::requirements(&args),
         Command::Explain(args) => explain::explain(&args),
         Command::Mutants(args) => mutants::mutants(&args),
-        Command::Fuzz(args) => fuzz::fuzz(&args),
+        Command::Fuzz(args) => fuzz::fuzz(&args, branches),
         Command::Report(command) => report::report(&command),
         Command::Audit(args) => audit::audit(&args),
         Command::Keygen(args) => keygen::keygen(&args),

@@ -4,11 +4,12 @@ use super::case::Made;
 use crate::own_tools::OwnTools;
 use cetp_runner::adapter::{Adapter, Fault, Session};
 use cetp_runner::engine::{self, Options, Run, VectorResult};
+use cetp_runner::execute::exchange;
 use cetp_vectors::machine::{Answer, Breakdown};
 use cetp_vectors::model::Vector;
 use cetp_vectors::protocol::Describe;
 use cetp_vectors::reader::Reader;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -30,6 +31,9 @@ pub struct Bench<'b> {
 
 /// A target that says when it will be less busy is left alone until then, but not for longer than this.
 const MOST_WAITING: Duration = Duration::from_secs(10);
+
+/// What a target does by itself after a vector has ended is waited for, but not for longer than this.
+const MOST_WORK: Duration = Duration::from_millis(200);
 
 impl<'b> Bench<'b> {
     /// Starts a target.
@@ -77,6 +81,28 @@ impl<'b> Bench<'b> {
         let result = run.one(vector, &mut self.session);
         self.wait_if_asked(&result);
         result
+    }
+
+    /// Brings the target to where a vector begins: what goes on comes to its end, and what it holds is put away. What is wrong
+    /// with it shows when a vector is run.
+    pub fn clear(&mut self) {
+        if self.session.is_none() {
+            self.session = engine::describe(self.adapter).ok().map(|(session, ..)| session);
+        }
+        self.rest();
+        let params = json!({ "nonce": "between", "now_ms": 1_760_000_000_000_i64 });
+        if let Some(mut session) = self.session.take() {
+            let limit = self.adapter.limits().verb();
+            // One that does not even do that is not used again.
+            self.session = exchange(session.as_mut(), "target.reset", &params, limit).is_ok().then_some(session);
+        }
+    }
+
+    /// Waits until nothing goes on in the target, where it can tell, but not for ever.
+    pub fn rest(&mut self) {
+        if let Some(session) = &mut self.session {
+            session.at_rest(MOST_WORK);
+        }
     }
 
     /// A target whose clock is real and that says that it is busy is not asked again before the time that it names.

@@ -3,6 +3,7 @@
 
 use super::bench::{Bench, broken};
 use super::case::{Case, Made, Material};
+use super::coverage::{Branches, Coverage};
 use super::differ::Differ;
 use super::shrink;
 use cetp_runner::engine::{self, VectorResult};
@@ -111,6 +112,8 @@ pub struct Campaign<'b> {
     pub tally: Tally,
     /// Another target, for its answers.
     differ: Option<Differ<'b>>,
+    /// The branches that were reached, where that is known.
+    coverage: Option<Coverage>,
 }
 
 /// A case that was run.
@@ -125,6 +128,8 @@ struct Ran<'m> {
     messages: u64,
     /// What was seen in them, see [`shown`].
     shown: Vec<u64>,
+    /// The branches that the target reached, where that is known.
+    reached: Vec<usize>,
     broken: Vec<String>,
 }
 
@@ -134,6 +139,7 @@ fn run<'m>(
     material: &'m Material,
     bench: &mut Bench<'_>,
     compared: bool,
+    branches: Option<Branches>,
 ) -> Result<Option<Ran<'m>>, String> {
     let Some(case) = material.read(bytes) else { return Ok(None) };
     let made = match (&case, material.vector(&case)) {
@@ -147,7 +153,10 @@ fn run<'m>(
         (Case::Changed(_), Err(_)) => return Ok(None),
         (_, Err(why)) => return Err(why),
     };
-    let mut result = bench.run_vector(&vector);
+    let (mut result, reached) = match branches {
+        Some(branches) => branches.run(bench, &vector),
+        None => (bench.run_vector(&vector), Vec::new()),
+    };
     let not_run = result.transcript.is_none();
     let messages = result.transcript.as_ref().map_or(0, |t| t.entries.len() + t.incoming.len()) as u64;
     let shown = result.transcript.as_ref().map_or_else(Vec::new, shown);
@@ -156,7 +165,7 @@ fn run<'m>(
     if broken.is_empty() && !compared {
         result.transcript = None;
     }
-    Ok(Some(Ran { case, vector, result, not_run, messages, shown, broken }))
+    Ok(Some(Ran { case, vector, result, not_run, messages, shown, reached, broken }))
 }
 
 /// Runs cases, each on a bench that is free, as long as there is to be more. What came of them is in their order; those that
@@ -229,7 +238,23 @@ impl<'b> Campaign<'b> {
             findings: BTreeMap::new(),
             tally: Tally::default(),
             differ: None,
+            coverage: None,
         }
+    }
+
+    /// From now on a case is also kept where it reaches a branch that none before reached. Cases run one at a time, on the first
+    /// bench.
+    pub fn led_by(&mut self, branches: Branches) {
+        self.coverage = Some(Coverage::new(branches));
+    }
+
+    /// How many branches were reached, and how many there are; nothing where that is not known.
+    pub fn branches(&self) -> Option<(usize, usize)> {
+        self.coverage.as_ref().map(Coverage::count)
+    }
+
+    fn known_branches(&self) -> Option<Branches> {
+        self.coverage.as_ref().map(|coverage| coverage.branches)
     }
 
     /// Compares every answer with that of another target.
@@ -262,9 +287,10 @@ impl<'b> Campaign<'b> {
         }
         let most = usize::try_from(most).unwrap_or(usize::MAX).min(self.made.len());
         let cases: Vec<Vec<u8>> = self.made.drain(..most).collect();
-        let (material, compared) = (self.material, self.differ.is_some());
-        let run = |bytes: &Vec<u8>, bench: &mut Bench<'_>| run(bytes, material, bench, compared);
-        let ran = run_all(&mut self.benches, &cases, &run, more);
+        let (material, compared, branches) = (self.material, self.differ.is_some(), self.known_branches());
+        let run = |bytes: &Vec<u8>, bench: &mut Bench<'_>| run(bytes, material, bench, compared, branches);
+        let at_once = if branches.is_some() { 1 } else { self.benches.len() };
+        let ran = run_all(&mut self.benches[..at_once], &cases, &run, more);
         let mut found = Vec::new();
         for (bytes, ran) in cases.iter().zip(ran) {
             self.tally.made += 1;
@@ -282,18 +308,20 @@ impl<'b> Campaign<'b> {
     /// # Errors
     /// As [`Campaign::turn`].
     pub fn play(&mut self, bytes: &[u8]) -> Result<Vec<Finding>, String> {
-        let ran = run(bytes, self.material, &mut self.benches[0], self.differ.is_some())?;
+        let (compared, branches) = (self.differ.is_some(), self.known_branches());
+        let ran = run(bytes, self.material, &mut self.benches[0], compared, branches)?;
         Ok(ran.map_or_else(Vec::new, |ran| self.look_at(bytes, ran)))
     }
 
     /// Takes in what came of a case. New findings are given back.
     fn look_at(&mut self, bytes: &[u8], ran: Ran<'_>) -> Vec<Finding> {
-        let Ran { case, vector, result, not_run, messages, shown, broken } = ran;
+        let Ran { case, vector, result, not_run, messages, shown, reached, broken } = ran;
         self.tally.cases += 1;
         self.tally.messages += messages;
         let before = self.seen.len();
         self.seen.extend(shown);
-        if self.seen.len() > before {
+        let further = self.coverage.as_mut().is_some_and(|coverage| coverage.add(&reached));
+        if self.seen.len() > before || further {
             self.corpus.push(bytes.to_vec());
         }
         if let Some(differ) = &mut self.differ {
@@ -412,6 +440,7 @@ impl<'b> Campaign<'b> {
         let before = corpus.len();
         corpus.sort_by_key(Vec::len);
         self.seen.clear();
+        self.coverage.iter_mut().for_each(Coverage::clear);
         for bytes in corpus {
             self.play(&bytes)?;
         }

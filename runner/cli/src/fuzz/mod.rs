@@ -5,6 +5,7 @@ pub mod blind;
 pub mod bytes;
 pub mod campaign;
 pub mod case;
+pub mod coverage;
 pub mod differ;
 pub mod plan;
 pub mod probes;
@@ -27,6 +28,7 @@ use cetp_vectors::ledger::Role;
 use cetp_vectors::load::Catalogue;
 use cetp_vectors::protocol::Describe;
 use cetp_vectors::reader::Reader;
+use coverage::Branches;
 use differ::Differ;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -150,8 +152,9 @@ pub fn pursue(
     Ok(())
 }
 
-/// Carries out `fuzz`.
-pub fn fuzz(args: &FuzzArgs) -> Result<Exit, Stop> {
+/// Carries out `fuzz`; in an instrumented program campaigns are led by the target's branches.
+pub fn fuzz(args: &FuzzArgs, branches: Option<Branches>) -> Result<Exit, Stop> {
+    branches.map_or(Ok(()), |branches| branches.can_lead(args))?;
     let own = |error: String| Stop { message: error, exit: Exit::OwnFault };
     let asked = args.role.as_deref().and_then(Role::from_name);
     if args.faults {
@@ -166,17 +169,24 @@ pub fn fuzz(args: &FuzzArgs) -> Result<Exit, Stop> {
     }
     let open = |name: &str| builtin::opener(false).open(name).map_err(|error| Stop::usage(error.to_string()));
     let target = open(&args.target)?;
+    branches.map_or(Ok(()), |branches| branches.can_be_of(&args.target, target.adapter.as_ref()))?;
     let reader = Reader::new("cetp-v2").map_err(own)?;
     let interrupted = interruptible()?;
     let gone = |fault: Fault| Stop::target(format!("{}: {fault}", args.target));
     let mut bench = Bench::new(target.adapter.as_ref(), &reader, &interrupted).map_err(gone)?;
     let role = role_of(&bench.target, asked)?;
     let material = material(args, role, &mut bench)?;
-    let others = more_benches(args, role, target.adapter.as_ref(), &bench, || {
+    // What a target without the fixture does with its tools may meet elsewhere what another one of it does; and of two in an
+    // instrumented process it is not known which reached what.
+    let alone = branches.is_some() || role == Role::Provider && bench.target.fixture != Some(1);
+    let others = more_benches(args, alone, target.adapter.as_ref(), || {
         Bench::new(target.adapter.as_ref(), &reader, &interrupted).map_err(gone)
     })?;
     let mut campaign = Campaign::new(bench, &material, args.seed);
     campaign.in_batches(others);
+    if let Some(branches) = branches {
+        campaign.led_by(branches);
+    }
     if args.made_only {
         campaign.without_seeds();
     }
@@ -209,13 +219,10 @@ pub fn fuzz(args: &FuzzArgs) -> Result<Exit, Stop> {
 /// What a campaign has beside its first bench: as many in all as the target and the processors can take.
 fn more_benches<'b>(
     args: &FuzzArgs,
-    role: Role,
+    alone: bool,
     adapter: &dyn Adapter,
-    first: &Bench<'b>,
     bench: impl FnMut() -> Result<Bench<'b>, Stop>,
 ) -> Result<Vec<Bench<'b>>, Stop> {
-    // What a target without the fixture does with its tools may meet elsewhere what another one of it does.
-    let alone = role == Role::Provider && first.target.fixture != Some(1);
     let all = if alone { 1 } else { args.test_threads.map_or_else(threads, NonZero::get).min(adapter.most_sessions()) };
     std::iter::repeat_with(bench).take(all.saturating_sub(1)).collect()
 }
@@ -265,6 +272,9 @@ fn run(args: &FuzzArgs, campaign: &mut Campaign<'_>, interrupted: &AtomicBool) -
         }
     })?;
     progress(campaign, begun);
+    if campaign.tally.cases > campaign.tally.not_run && campaign.branches().is_some_and(|(reached, _)| reached == 0) {
+        return Err("no branch was reached: what is instrumented is not the target".into());
+    }
     if let Some(why) = &campaign.tally.first_error {
         anstream::println!("without a verdict, for example: {}", text::safe(why));
     }
@@ -277,8 +287,9 @@ fn run(args: &FuzzArgs, campaign: &mut Campaign<'_>, interrupted: &AtomicBool) -
 fn progress(campaign: &Campaign<'_>, begun: Instant) {
     let seconds = begun.elapsed().as_secs_f64().max(0.001);
     let tally = &campaign.tally;
+    let branches = campaign.branches().map_or_else(String::new, |(n, all)| format!(", branches {n} of {all}"));
     anstream::println!(
-        "{seconds:.0} s: {} cases ({:.0}/s), {} messages ({:.0}/s), corpus {}, findings {}, without a verdict {}, not for this target {}",
+        "{seconds:.0} s: {} cases ({:.0}/s), {} messages ({:.0}/s), corpus {}{branches}, findings {}, without a verdict {}, not for this target {}",
         tally.cases,
         tally.cases as f64 / seconds,
         tally.messages,
