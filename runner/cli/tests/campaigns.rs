@@ -137,3 +137,32 @@ fn another_target_of_the_same_kind_is_compared() {
     let differences = against("builtin:provider+small_results_as_file");
     assert!(differences.iter().any(|line| line.contains("execute_tool")), "{differences:?}");
 }
+
+#[test]
+fn a_campaign_that_is_killed_has_left_what_it_had() {
+    let folder = tempfile::tempdir().unwrap();
+    let corpus = folder.path().join("corpus");
+    let mut campaign = std::process::Command::new(env!("CARGO_BIN_EXE_cetp-conformance"))
+        .args(["fuzz", "--target", "builtin:provider-core+not_deduplicated", "--time", "1h", "--corpus"])
+        .arg(&corpus)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let left = |part: &str| std::fs::read_dir(corpus.join(part)).map_or(0, Iterator::count);
+    while left("cases") == 0 || left("findings") == 0 {
+        assert!(campaign.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    campaign.kill().unwrap();
+    campaign.wait().unwrap();
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_told_before_a_campaign_begins() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("findings"), "a file in the way").unwrap();
+    let (exit, output) =
+        cetp(&["fuzz", "--target", "stdio:never-started", "--corpus", folder.path().to_str().unwrap()]);
+    assert_eq!(exit, 2, "{output}");
+    assert!(output.contains("findings"), "{output}");
+}

@@ -34,6 +34,7 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use store::Store;
 
 /// Arguments of `fuzz`.
 #[derive(clap::Args)]
@@ -129,20 +130,23 @@ impl Until {
     }
 }
 
+/// Is told what was found each time that some cases have run; where it fails the campaign ends.
+pub type Told<'t> = dyn FnMut(&Campaign<'_>, &[Finding]) -> Result<(), Stop> + 't;
+
 /// Carries a campaign on until it is over.
 ///
 /// # Errors
-/// A case became no vector, which is a fault of this program.
+/// A case became no vector, which is a fault of this program; or what `told` says.
 pub fn pursue(
     campaign: &mut Campaign<'_>,
     until: Until,
     interrupted: &AtomicBool,
-    told: &mut dyn FnMut(&Campaign<'_>, &[Finding]),
-) -> Result<(), String> {
+    told: &mut Told<'_>,
+) -> Result<(), Stop> {
     let more = || until.in_time() && !interrupted.load(Ordering::Relaxed);
     while more() && until.left(campaign) > 0 {
-        let findings = campaign.turn(until.left(campaign), &more)?;
-        told(campaign, &findings);
+        let findings = campaign.turn(until.left(campaign), &more).map_err(own_fault)?;
+        told(campaign, &findings)?;
         let about = |requirement: &str| findings.iter().any(|finding| finding.requirement == requirement);
         let enough = campaign.is_past_seeds() && !campaign.findings.is_empty();
         if until.requirement.is_some_and(|requirement| enough || about(requirement)) {
@@ -155,7 +159,6 @@ pub fn pursue(
 /// Carries out `fuzz`; in an instrumented program campaigns are led by the target's branches.
 pub fn fuzz(args: &FuzzArgs, branches: Option<Branches>) -> Result<Exit, Stop> {
     branches.map_or(Ok(()), |branches| branches.can_lead(args))?;
-    let own = |error: String| Stop { message: error, exit: Exit::OwnFault };
     let asked = args.role.as_deref().and_then(Role::from_name);
     if args.faults {
         return table::faults(&table::Plan {
@@ -167,10 +170,11 @@ pub fn fuzz(args: &FuzzArgs, branches: Option<Branches>) -> Result<Exit, Stop> {
             markdown: args.markdown.clone(),
         });
     }
+    let mut store = args.corpus.as_deref().map(Store::open).transpose()?;
     let open = |name: &str| builtin::opener(false).open(name).map_err(|error| Stop::usage(error.to_string()));
     let target = open(&args.target)?;
     branches.map_or(Ok(()), |branches| branches.can_be_of(&args.target, target.adapter.as_ref()))?;
-    let reader = Reader::new("cetp-v2").map_err(own)?;
+    let reader = Reader::new("cetp-v2").map_err(own_fault)?;
     let interrupted = interruptible()?;
     let gone = |fault: Fault| Stop::target(format!("{}: {fault}", args.target));
     let mut bench = Bench::new(target.adapter.as_ref(), &reader, &interrupted).map_err(gone)?;
@@ -196,19 +200,17 @@ pub fn fuzz(args: &FuzzArgs, branches: Option<Branches>) -> Result<Exit, Stop> {
         role_of(&bench.target, Some(role))?;
         campaign.against(Differ::new(bench));
     }
-    if let Some(folder) = args.corpus.as_ref().filter(|_| args.resume) {
-        for bytes in store::kept(folder)? {
-            campaign.play(&bytes).map_err(own)?;
+    if let Some(store) = store.as_ref().filter(|_| args.resume) {
+        for bytes in store.kept()? {
+            campaign.play(&bytes).map_err(own_fault)?.iter().try_for_each(|finding| tell(finding, Some(store)))?;
         }
     }
     if args.minimize_corpus {
-        let dropped = campaign.minimize().map_err(own)?;
+        let dropped = campaign.minimize().map_err(own_fault)?;
+        store.as_mut().map_or(Ok(()), |store| store.keep_only_cases(&campaign))?;
         anstream::println!("{dropped} cases dropped, {} kept", campaign.corpus.len());
     } else {
-        run(args, &mut campaign, &interrupted).map_err(own)?;
-    }
-    if let Some(folder) = &args.corpus {
-        store::keep(folder, &campaign, args.minimize_corpus)?;
+        run(args, &mut campaign, store.as_mut(), &interrupted)?;
     }
     if interrupted.load(Ordering::Relaxed) {
         return Ok(Exit::Interrupted);
@@ -244,7 +246,6 @@ fn role_of(target: &Describe, asked: Option<Role>) -> Result<Role, Stop> {
 /// What cases are made of for a target: the suite's own vectors, or where it does not carry the fixture those of its tools.
 /// Tools that always ask the user are in none of them.
 fn material(args: &FuzzArgs, role: Role, bench: &mut Bench<'_>) -> Result<Material, Stop> {
-    let own = |error: String| Stop { message: error, exit: Exit::OwnFault };
     if role == Role::Provider && bench.target.fixture != Some(1) {
         let gone = |error: String| Stop::target(format!("{}: {error}", args.target));
         let tools = bench.own_tools(args.allow_effects).map_err(gone)?;
@@ -252,28 +253,46 @@ fn material(args: &FuzzArgs, role: Role, bench: &mut Bench<'_>) -> Result<Materi
             anstream::println!("left out: {}", text::safe(why));
         }
         let read = tools.vectors.iter().map(|vector| bench.reader().fitted(vector)).collect::<Result<_, String>>();
-        return Ok(Material::of_own_tools(read.map_err(own)?));
+        return Ok(Material::of_own_tools(read.map_err(own_fault)?));
     }
-    Material::new(&Catalogue::embedded(), role, &bench.target, !args.generated_only).map_err(own)
+    Material::new(&Catalogue::embedded(), role, &bench.target, !args.generated_only).map_err(own_fault)
 }
 
-fn run(args: &FuzzArgs, campaign: &mut Campaign<'_>, interrupted: &AtomicBool) -> Result<(), String> {
+fn own_fault(message: String) -> Stop {
+    Stop { message, exit: Exit::OwnFault }
+}
+
+/// Tells a finding, and keeps it where there is a folder.
+fn tell(finding: &Finding, store: Option<&Store>) -> Result<(), Stop> {
+    let words = format!("{}: {} ({} steps)", finding.requirement, finding.message, finding.steps);
+    anstream::println!("found {}", text::safe(&words));
+    if let Some(place) = store.map(|store| store.keep_finding(finding)).transpose()?.flatten() {
+        anstream::println!("{}", place.display());
+    }
+    Ok(())
+}
+
+fn run(
+    args: &FuzzArgs,
+    campaign: &mut Campaign<'_>,
+    mut store: Option<&mut Store>,
+    interrupted: &AtomicBool,
+) -> Result<(), Stop> {
     let begun = Instant::now();
     let mut shown = begun;
     let until = Until { time: begun + args.time, cases: args.cases, requirement: None };
     pursue(campaign, until, interrupted, &mut |campaign, findings| {
-        for finding in findings {
-            let words = format!("{}: {} ({} steps)", finding.requirement, finding.message, finding.steps);
-            anstream::println!("found {}", text::safe(&words));
-        }
+        findings.iter().try_for_each(|finding| tell(finding, store.as_deref()))?;
+        store.as_mut().map_or(Ok(()), |store| store.keep_cases(campaign))?;
         if shown.elapsed() >= Duration::from_secs(5) {
             shown = Instant::now();
             progress(campaign, begun);
         }
+        Ok(())
     })?;
     progress(campaign, begun);
     if campaign.tally.cases > campaign.tally.not_run && campaign.branches().is_some_and(|(reached, _)| reached == 0) {
-        return Err("no branch was reached: what is instrumented is not the target".into());
+        return Err(own_fault("no branch was reached: what is instrumented is not the target".into()));
     }
     if let Some(why) = &campaign.tally.first_error {
         anstream::println!("without a verdict, for example: {}", text::safe(why));

@@ -33,6 +33,7 @@ static VALUES: LazyLock<Vec<Json>> = LazyLock::new(|| {
         json!(1),
         json!(-1),
         json!(2),
+        json!(300_000),
         json!(2_147_483_647),
         json!(2_147_483_648_u64),
         json!(9_007_199_254_740_993_u64),
@@ -309,9 +310,12 @@ impl Scenes {
         match self.role {
             Role::Consumer => steps.push(json!({ "expect": ["all_closed"] })),
             // Something must be judged of its own; every provider must be able to negotiate.
-            _ => steps.push(json!({ "call": "negotiate", "offer": [], "expect": [
+            _ => {
+                read_files(steps);
+                steps.push(json!({ "call": "negotiate", "offer": [], "expect": [
                 { "requirement": "CETP2-2.2-05", "when": { "that": "${reply.error_code}", "is": { "$absent": true } },
-                  "that": "${reply.data.selected_version}", "is": 2 }] })),
+                  "that": "${reply.data.selected_version}", "is": 2 }] }));
+            }
         }
         vector["level"] = json!("core");
         vector["flags"] = vector["flags"].as_array().map_or(json!(["hostile"]), |flags| {
@@ -347,6 +351,31 @@ fn called<'j>(step: &'j mut Json, out: &mut Vec<&'j mut Json>) {
     }
 }
 
+/// Behind the first few executions: where a file came, it is read, and has to be what was said of it.
+fn read_files(steps: &mut Vec<Json>) {
+    const MOST: usize = 3;
+    let executes = |(_, step): &(usize, &Json)| step["call"] == "execute_tool";
+    let places: Vec<usize> = steps.iter().enumerate().filter(executes).map(|(place, _)| place).take(MOST).collect();
+    // From the last on, as each moves those that follow.
+    for place in places.into_iter().rev() {
+        let name = steps[place]["save"].as_str().map_or_else(|| format!("file{place}"), str::to_owned);
+        steps[place]["save"] = json!(name);
+        let fact = |path: &str| format!("${{{name}.{path}}}");
+        steps.insert(
+            place + 1,
+            json!({
+                "read": fact("result_fd.id"),
+                "when": { "all_of": [
+                    { "that": fact("data.kind"), "is": "file" }, { "that": fact("result_fd.id"), "is": { "$any": true } },
+                ] },
+                "expect": [{ "requirement": "CETP2-4.5-06", "that": "${reply}", "is": {
+                    "bytes": fact("data.size_bytes"), "sha256": fact("data.sha256"), "eof": true, "error": { "$absent": true },
+                } }],
+            }),
+        );
+    }
+}
+
 /// Takes the expectations out of a step; false where nothing is left of it.
 fn quiet(step: &mut Json, role: Role) -> bool {
     let Some(members) = step.as_object_mut() else { return true };
@@ -377,4 +406,39 @@ fn quiet(step: &mut Json, role: Role) -> bool {
         }
     }
     !(members.is_empty() || members.keys().all(|name| name == "when"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bench::{Bench, broken};
+    use super::*;
+    use crate::builtin;
+    use cetp_vectors::reader::Reader;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn a_file_has_to_be_what_was_said_of_it_in_whatever_vector_it_comes() {
+        let (reader, quiet) = (Reader::new("cetp-v2").unwrap(), AtomicBool::new(false));
+        let mut vector = json!({
+            "id": "cetp2/provider/4.5/any", "title": "Any", "role": "provider", "level": "large_results",
+            "requirements": ["CETP2-4.5-06"], "steps": [
+                { "call": "negotiate", "offer": ["large_results"], "save": "s" },
+                { "call": "execute_tool", "session": "s", "tool": "fixture_blob", "args": { "length": 300_000, "fill": "cjk" } },
+                { "call": "execute_tool", "session": "s", "tool": "fixture_echo", "args": { "value": 1 } },
+            ],
+        });
+        Scenes::of_own_tools(Vec::new()).passive(&mut vector);
+        for (target, expected) in [
+            ("builtin:provider", Vec::new()),
+            ("builtin:provider+digest_of_envelope", vec!["CETP2-4.5-06".to_owned()]),
+            ("builtin:provider+file_cut_at_1_mib", Vec::new()),
+            ("builtin:provider+file_ends_in_newline", vec!["CETP2-4.5-06".to_owned()]),
+        ] {
+            let opened = builtin::opener(false).open(target).unwrap();
+            let mut bench = Bench::new(opened.adapter.as_ref(), &reader, &quiet).unwrap();
+            let (vector, result) = bench.run(&vector).unwrap();
+            assert!(result.judgement.is_some(), "{:?}", result.reason);
+            assert_eq!(broken(&vector, &result), expected, "{target}: {:?}", result.reason);
+        }
+    }
 }

@@ -218,7 +218,7 @@ impl Prepared {
             cases: plan.cases.map(|n| n * u64::from(by.share()) / u64::from(part)),
             requirement: Some(row.info.rests_on),
         };
-        pursue(&mut campaign, until, &interrupted, &mut |_, _| ())?;
+        pursue(&mut campaign, until, &interrupted, &mut |_, _| Ok(())).map_err(|stop| stop.message)?;
         let before = row.cases;
         row.cases += campaign.tally.cases;
         let mut findings: Vec<_> = campaign.findings.values().collect();
