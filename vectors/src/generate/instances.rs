@@ -44,6 +44,12 @@ fn certain(schema: &Json, dialect: &str) -> (Option<Json>, Vec<Instance>) {
     (Some(sample), cases)
 }
 
+/// A text beyond ASCII, where a schema's pattern does not say `\w` or the like: what these mean there is another thing for Python
+/// and on Android than in ECMA-262, whose regular expressions a schema *should* have.
+fn beyond_ascii(schema: &Json) -> Option<&'static str> {
+    (!schema["pattern"].as_str().unwrap_or_default().contains('\\')).then_some("测")
+}
+
 struct Maker<'s> {
     root: &'s Json,
     out: Vec<Instance>,
@@ -151,7 +157,8 @@ impl Maker<'_> {
             }
         }
         if schema.get("pattern").is_some() {
-            for text in ["", " ", "\u{1}", "x y", "测", "\n"] {
+            // None with a line end: `$` matches before one for Python, for Java and on Android.
+            for text in ["", " ", "\u{1}", "x y"].into_iter().chain(beyond_ascii(schema)) {
                 let value = whole(json!(text));
                 self.add("pattern", at, value, false);
             }
@@ -236,8 +243,8 @@ impl Maker<'_> {
             let value = whole(Json::Object(more));
             maker.add(keyword, at, value, false);
         };
-        if schema.get("propertyNames").is_some() {
-            for name in ["", " ", "x y", "X", "9", "\u{6d4b}", &"x".repeat(300)] {
+        if let Some(names) = schema.get("propertyNames") {
+            for name in ["", " ", "x y", "X", "9", &"x".repeat(300)].into_iter().chain(beyond_ascii(names)) {
                 with(self, "propertyNames", name, json!(1));
             }
         }
@@ -415,6 +422,16 @@ mod tests {
             let broken = broken(&schema);
             assert!(broken.contains(keyword), "{keyword}: {broken:?}");
         }
+    }
+
+    #[test]
+    fn no_case_rests_on_what_engines_of_regular_expressions_see_differently() {
+        let of = |pattern: &str| json!({ "type": "object", "required": ["p"], "properties": { "p": { "type": "string", "pattern": pattern } } });
+        let texts = |pattern: &str| -> String {
+            instances(&of(pattern), DIALECT).1.iter().map(|case| case.value.to_string()).collect()
+        };
+        assert!(texts("^[a-z]+$").contains('测') && !texts(r"^\w+$").contains('测'));
+        assert!(texts(r"^\w+$").contains("x y") && !texts("^[a-z]*$").contains(r"\n"));
     }
 
     #[test]
