@@ -107,13 +107,12 @@ impl Script {
         }
     }
 
-    /// The first caller negotiates anew, outside of the model.
+    /// The callers negotiate anew, outside of the model: a provider may end the sessions that they had.
     pub fn forget_sessions(&mut self) {
-        self.state.forget_sessions(0);
+        (0..CALLERS.len()).for_each(|caller| self.state.forget_sessions(caller));
     }
 
-    /// Puts in steps of the first caller, which negotiate anew and leave nothing else behind, and what they need beside the
-    /// fixture.
+    /// Puts in steps of any caller, which negotiate anew and leave nothing else behind, and what they need beside the fixture.
     pub fn insert(
         &mut self,
         steps: Vec<Json>,

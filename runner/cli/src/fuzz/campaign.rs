@@ -509,3 +509,32 @@ fn shown(transcript: &Transcript) -> Vec<u64> {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtin;
+    use crate::characters::CHARACTERS;
+    use cetp_vectors::ledger::Role;
+    use cetp_vectors::load::Catalogue;
+    use cetp_vectors::reader::Reader;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn nothing_is_found_with_what_conforms_in_another_way() {
+        let (reader, quiet) = (Reader::new("cetp-v2").unwrap(), AtomicBool::new(false));
+        for (name, leeways) in CHARACTERS {
+            let target = format!("builtin:provider+{}", leeways.join("+"));
+            let opened = builtin::opener(false).open(&target).unwrap();
+            let bench = Bench::new(opened.adapter.as_ref(), &reader, &quiet).unwrap();
+            let material = Material::new(&Catalogue::embedded(), Role::Provider, &bench.target, true).unwrap();
+            let mut campaign = Campaign::new(bench, &material, 0);
+            campaign.without_seeds();
+            while campaign.tally.cases < 200 {
+                campaign.turn(1, &|| true).unwrap();
+            }
+            let found: Vec<_> = campaign.findings.values().map(|finding| finding.vector.to_string()).collect();
+            assert!(found.is_empty(), "{name}: {found:?}");
+        }
+    }
+}

@@ -74,6 +74,8 @@ impl Plan {
                 Item::Act(action) => {
                     script.act(*action)?;
                 }
+                // Without its scope a call may be refused for the want of that, whatever else is wrong with it.
+                Item::Probe(..) if script.state().may_write.contains(&false) => {}
                 Item::Probe(probe, value) => probes.put(*probe, *value, &mut script),
             }
         }
@@ -131,5 +133,25 @@ fn kind(action: &Action) -> u8 {
         Action::Restart { .. } => 11,
         Action::Wait(_) => 12,
         Action::Scope { .. } => 13,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cetp_vectors::load::Catalogue;
+
+    #[test]
+    fn nothing_is_probed_while_a_scope_is_withdrawn() {
+        let probes = Probes::new(&Catalogue::embedded(), false, &[], false).unwrap();
+        let steps = |items: &[Item]| {
+            let plan = Plan { items: items.to_vec(), versions: 0 };
+            plan.vector(&probes).unwrap()["steps"].as_array().unwrap().len()
+        };
+        let [taken, given] = [false, true].map(|grant| Item::Act(Action::Scope { caller: 0, grant }));
+        let probe = Item::Probe(0, 0);
+        assert!(steps(&[probe]) > steps(&[]));
+        assert_eq!(steps(&[taken, probe]), steps(&[taken]));
+        assert!(steps(&[taken, given, probe]) > steps(&[taken, given]));
     }
 }
