@@ -91,12 +91,22 @@ fn the_same_seed_gives_the_same_campaign_and_another_one_another() {
     // What was kept is where it goes on, and what shows nothing new goes.
     let corpus = folder.path().to_str().unwrap();
     let again = ["fuzz", "--target", "builtin:provider-core", "--corpus", corpus, "--resume"];
-    let (exit, output) = cetp(&[&again[..], &["--cases", "1"]].concat());
+    let (exit, output) = cetp(&[&again[..], &["--cases", "3"]].concat());
     assert_eq!(exit, 0, "{output}");
+    assert!(output.contains(&format!(" {} cases", first.len() + 3)), "three more than were kept: {output}");
+    let before = files(&folder.path().join("cases")).len();
+    std::fs::write(folder.path().join("cases/README"), "somebody else's").unwrap();
     let (exit, output) = cetp(&[&again[..], &["--minimize-corpus"]].concat());
     assert_eq!(exit, 0, "{output}");
-    let kept = files(&folder.path().join("cases")).len();
-    assert!(output.contains(&format!("{kept} kept")) && kept > 0 && kept <= first.len(), "{kept}: {output}");
+    let kept = files(&folder.path().join("cases")).len() - 1;
+    let told = format!("{} cases dropped, {kept} kept", before - kept);
+    assert!(output.contains(&told) && kept > 0, "{told}: {output}");
+
+    // The first night there is nothing to go on with.
+    let new = tempfile::tempdir().unwrap();
+    let (exit, output) =
+        cetp(&["fuzz", "--cases", "1", "--resume", "--corpus", new.path().join("x").to_str().unwrap()]);
+    assert_eq!(exit, 0, "{output}");
 }
 
 #[test]

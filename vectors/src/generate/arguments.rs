@@ -56,6 +56,11 @@ fn texts<'i>(values: impl IntoIterator<Item = &'i Json>) -> Vec<Json> {
     values.into_iter().map(|value| short(&json_text(value))).collect()
 }
 
+/// A text in which nothing is a placeholder.
+fn literal(text: &str) -> Json {
+    json!(text.replace("${", "$${"))
+}
+
 /// A text in which a long run of one character is not written out.
 fn short(text: &str) -> Json {
     const LONG: usize = 64;
@@ -67,7 +72,7 @@ fn short(text: &str) -> Json {
         let run = chars[at..].iter().take_while(|c| **c == chars[at]).count();
         if run >= LONG {
             if !plain.is_empty() {
-                parts.push(json!(std::mem::take(&mut plain)));
+                parts.push(literal(&std::mem::take(&mut plain)));
             }
             parts.push(json!({ "repeat": chars[at].to_string(), "times": run }));
         } else {
@@ -76,10 +81,10 @@ fn short(text: &str) -> Json {
         at += run;
     }
     if parts.is_empty() {
-        return json!(text.replace("${", "$${"));
+        return literal(text);
     }
     if !plain.is_empty() {
-        parts.push(json!(plain));
+        parts.push(literal(&plain));
     }
     json!({ "$text": parts })
 }
@@ -139,13 +144,22 @@ fn taken(name: &str, values: &[Json]) -> Json {
 /// Arguments that break a schema must be INVALID_ARGS. What conforms may still break a rule of the business: there only the
 /// shape of the answer is judged, and a success by its output_schema.
 pub fn of_tools(tools: &[Json], dialect: &str, allow_effects: bool) -> (Vec<Json>, Vec<String>) {
-    let mut vectors = vec![envelope()];
+    let named = |name: &str| tools.iter().filter(|tool| tool["name"] == *name).count();
+    let mut nobodys = "no_such_tool".to_owned();
+    while named(&nobodys) > 0 {
+        nobodys.push('_');
+    }
+    let mut vectors = vec![envelope(&nobodys)];
     let mut left_out = Vec::new();
     for (n, tool) in tools.iter().enumerate() {
         let name = tool["name"].as_str().unwrap_or_default();
         let annotations = &tool["annotations"];
         if crate::fixture::tool(name).is_some() {
             left_out.push(format!("{name}: it is of the fixture, for which there are vectors"));
+            continue;
+        }
+        if named(name) > 1 {
+            left_out.push(format!("{name}: it is listed twice, and it is not known which would be called"));
             continue;
         }
         if annotations["confirmation"] != "never" && annotations["confirmation"] != "provider_policy" {
@@ -163,7 +177,7 @@ pub fn of_tools(tools: &[Json], dialect: &str, allow_effects: bool) -> (Vec<Json
         };
         let wrong: Vec<&Json> = cases.iter().filter(|case| !case.valid).map(|case| &case.value).collect();
         let session = json!({ "call": "negotiate", "offer": [], "save": "s", "expect": ["negotiated"] });
-        let call = |expect: Json| json!({ "call": "execute_tool", "session": "s", "tool": name, "args_text": "${item}", "expect": expect });
+        let call = |expect: Json| json!({ "call": "execute_tool", "session": "s", "tool": literal(name), "args_text": "${item}", "expect": expect });
         // Whether the caller may use it at all is the provider's to say.
         let codes = ["INVALID_ARGS", "INVALID_REQUEST", "AUTH_REQUIRED", "PERMISSION_DENIED", "USER_ACTION_REQUIRED"];
         if !wrong.is_empty() {
@@ -192,8 +206,8 @@ pub fn of_tools(tools: &[Json], dialect: &str, allow_effects: bool) -> (Vec<Json
     (vectors, left_out)
 }
 
-/// The errors that need no tool.
-fn envelope() -> Json {
+/// The errors that need no tool; `nobodys` is a name that no tool has.
+fn envelope(nobodys: &str) -> Json {
     let with = |requirement: &str, codes: Json| json!([{ "use": "turned_down", "with": { "requirement": requirement, "codes": codes } }]);
     json!({
         "id": "cetp2/provider/5/own-tools-envelope",
@@ -204,10 +218,10 @@ fn envelope() -> Json {
             { "call": "list_tools", "session": "s", "expect": ["listed"] },
             { "call": "get_provider_info", "session": "s", "expect": ["informed"] },
             { "call": "no_such_method", "session": "s", "expect": with("CETP2-4-01", json!(["METHOD_NOT_FOUND"])) },
-            { "call": "execute_tool", "session": "s", "tool": "no_such_tool", "args": {}, "expect": with("CETP2-5-11", json!(["TOOL_NOT_FOUND"])) },
-            { "call": "execute_tool", "session": "s", "tool": "no_such_tool", "args": {}, "extras": { "session_token": null },
+            { "call": "execute_tool", "session": "s", "tool": nobodys, "args": {}, "expect": with("CETP2-5-11", json!(["TOOL_NOT_FOUND"])) },
+            { "call": "execute_tool", "session": "s", "tool": nobodys, "args": {}, "extras": { "session_token": null },
               "expect": with("CETP2-2.2-11", json!(["NEGOTIATION_REQUIRED"])) },
-            { "call": "execute_tool", "session": "s", "tool": "no_such_tool", "args": {}, "extras": { "request_id": null },
+            { "call": "execute_tool", "session": "s", "tool": nobodys, "args": {}, "extras": { "request_id": null },
               "expect": with("CETP2-4.1-02", json!(["INVALID_REQUEST", "TOOL_NOT_FOUND"])) }
         ]
     })

@@ -37,8 +37,13 @@ fn certain(schema: &Json, dialect: &str) -> (Option<Json>, Vec<Instance>) {
     let Some(sample) = sample(schema, schema, 0).filter(|value| conforms(value)) else {
         return (None, Vec::new());
     };
-    let mut maker = Maker { root: schema, out: Vec::new() };
-    maker.around(schema, &sample, &mut |changed| changed, "", 0);
+    let made = |deepest: usize| {
+        let mut maker = Maker { root: schema, out: Vec::new(), deepest };
+        maker.around(schema, &sample, &mut |changed| changed, "", 0);
+        maker
+    };
+    // A schema that names itself more than once has more cases with each level than the level before.
+    let maker = (1..DEEPEST).rev().map(made).find(|maker| maker.out.len() < MOST_CASES).unwrap_or_else(|| made(0));
     let right = |case: &Instance| if case.valid { conforms(&case.value) } else { breaks(&case.value) };
     let cases = maker.out.into_iter().filter(right).collect();
     (Some(sample), cases)
@@ -50,9 +55,14 @@ fn beyond_ascii(schema: &Json) -> Option<&'static str> {
     (!schema["pattern"].as_str().unwrap_or_default().contains('\\')).then_some("测")
 }
 
+/// For one schema no more cases are made.
+const MOST_CASES: usize = 2_000;
+
 struct Maker<'s> {
     root: &'s Json,
     out: Vec<Instance>,
+    /// Parts are not followed deeper.
+    deepest: usize,
 }
 
 impl Maker<'_> {
@@ -62,7 +72,7 @@ impl Maker<'_> {
 
     /// Cases around the part of a value at a place; `whole` puts a changed part in.
     fn around(&mut self, schema: &Json, part: &Json, whole: &mut dyn FnMut(Json) -> Json, at: &str, depth: usize) {
-        if depth > DEEPEST {
+        if depth > self.deepest || self.out.len() >= MOST_CASES {
             return;
         }
         let schema = &followed(schema, self.root).clone();
@@ -432,6 +442,29 @@ mod tests {
         };
         assert!(texts("^[a-z]+$").contains('测') && !texts(r"^\w+$").contains('测'));
         assert!(texts(r"^\w+$").contains("x y") && !texts("^[a-z]*$").contains(r"\n"));
+    }
+
+    #[test]
+    fn a_schema_that_names_itself_often_has_cases_all_the_same() {
+        let filter = json!({ "$ref": "#/$defs/f" });
+        let schema = json!({ "type": "object", "required": ["f", "last"], "properties": { "f": filter, "last": { "type": "integer" } }, "$defs": { "f": {
+            "type": "object", "required": ["field"], "properties": { "field": { "type": "string" }, "and": filter, "or": filter, "not": filter } } } });
+        let cases = instances(&schema, DIALECT).1;
+        assert!(cases.len() > 20 && cases.len() <= MOST_CASES, "{}", cases.len());
+        assert!(cases.iter().any(|case| case.at == "/last"), "what comes later is broken too");
+        // Lists in lists in lists, each of thousands.
+        let list = |items: Json| json!({ "type": "array", "items": items, "minItems": 4096 });
+        assert_eq!(instances(&list(list(list(json!({ "type": "string" })))), DIALECT), (None, Vec::new()));
+    }
+
+    #[test]
+    fn dependencies_are_no_keyword_for_every_validator() {
+        let part = |name: &str| json!({ "type": "object", "properties": { "dependencies": { "type": "string" } }, name: { "a": ["b"] } });
+        let breaks = |schema: Json, value: Json| matches!(instance_of(&schema, DIALECT, &value), Checked::No(_));
+        assert!(
+            !breaks(part("dependencies"), json!({ "a": 1 })) && breaks(part("dependentRequired"), json!({ "a": 1 }))
+        );
+        assert!(breaks(part("dependencies"), json!({ "a": 1, "dependencies": 1 })));
     }
 
     #[test]

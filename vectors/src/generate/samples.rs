@@ -4,6 +4,8 @@ use serde_json::{Map, Value as Json, json};
 
 /// Texts, lists and numbers are not made larger than that.
 pub(super) const LARGEST: u64 = 4096;
+/// A value has no more values within. Texts do not count: they are bounded by [`LARGEST`] each.
+const MOST_VALUES: u64 = 16_384;
 /// Schemas are not followed deeper.
 pub(super) const DEEPEST: usize = 12;
 
@@ -13,11 +15,17 @@ pub(super) fn followed<'s>(schema: &'s Json, root: &'s Json) -> &'s Json {
     target.and_then(|pointer| root.pointer(pointer)).unwrap_or(schema)
 }
 
-/// A value that probably conforms.
+/// A value that probably conforms; nothing where it would be large.
 pub(super) fn sample(schema: &Json, root: &Json, depth: usize) -> Option<Json> {
+    part(schema, root, depth, &mut { MOST_VALUES })
+}
+
+/// A part of a value, which may still have so many.
+fn part(schema: &Json, root: &Json, depth: usize, left: &mut u64) -> Option<Json> {
     if depth > DEEPEST {
         return None;
     }
+    *left = left.checked_sub(1)?;
     let schema = followed(schema, root);
     if let Some(value) = schema.get("const") {
         return Some(value.clone());
@@ -51,26 +59,27 @@ pub(super) fn sample(schema: &Json, root: &Json, depth: usize) -> Option<Json> {
             let mut out = Map::new();
             for name in schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str) {
                 let property = schema["properties"].get(name).cloned().unwrap_or_else(|| json!({}));
-                out.insert(name.to_owned(), sample(&property, root, depth + 1)?);
+                out.insert(name.to_owned(), part(&property, root, depth + 1, left)?);
             }
-            fill(&mut out, &schema, root, depth);
+            fill(&mut out, &schema, root, depth, left);
             Json::Object(out)
         }
         "array" => {
-            let contained = schema.get("contains").and_then(|inner| sample(inner, root, depth + 1));
+            let contained = schema.get("contains").and_then(|inner| part(inner, root, depth + 1, left));
             let wanted = schema["minContains"].as_u64().unwrap_or(1).min(LARGEST);
             if let Some(one) =
                 contained.filter(|_| schema.get("items").is_none() && schema.get("prefixItems").is_none())
             {
                 let least = schema["minItems"].as_u64().unwrap_or(0).max(wanted).min(LARGEST);
+                *left = left.checked_sub(least.checked_mul(values(&one))?)?;
                 return Some(Json::Array((0..least).map(|_| one.clone()).collect()));
             }
             let least = schema["minItems"].as_u64().unwrap_or(0).min(LARGEST);
-            let item = |n: u64| match usize::try_from(n).ok().and_then(|n| schema["prefixItems"].get(n)) {
-                Some(item) => sample(item, root, depth + 1),
-                None => sample(schema.get("items").unwrap_or(&json!({})), root, depth + 1),
+            let mut item = |n: u64| match usize::try_from(n).ok().and_then(|n| schema["prefixItems"].get(n)) {
+                Some(item) => part(item, root, depth + 1, left),
+                None => part(schema.get("items").unwrap_or(&json!({})), root, depth + 1, left),
             };
-            Json::Array((0..least).map(item).collect::<Option<Vec<Json>>>()?)
+            Json::Array((0..least).map(&mut item).collect::<Option<Vec<Json>>>()?)
         }
         "integer" | "number" => number(&schema, kind == "integer")?,
         "boolean" => json!(true),
@@ -80,22 +89,34 @@ pub(super) fn sample(schema: &Json, root: &Json, depth: usize) -> Option<Json> {
 }
 
 /// As many members as an object must have.
-fn fill(out: &mut Map<String, Json>, schema: &Json, root: &Json, depth: usize) {
+fn fill(out: &mut Map<String, Json>, schema: &Json, root: &Json, depth: usize, left: &mut u64) {
     let least = usize::try_from(schema["minProperties"].as_u64().unwrap_or(0).min(LARGEST)).unwrap_or(0);
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
         if out.len() >= least {
             return;
         }
-        if let Some(value) = sample(property, root, depth + 1).filter(|_| !out.contains_key(name)) {
+        if let Some(value) = part(property, root, depth + 1, left).filter(|_| !out.contains_key(name)) {
             out.insert(name.clone(), value);
         }
     }
-    let more = sample(schema.get("additionalProperties").unwrap_or(&json!({})), root, depth + 1);
+    let more = part(schema.get("additionalProperties").unwrap_or(&json!({})), root, depth + 1, left);
+    let missing = u64::try_from(least.saturating_sub(out.len())).unwrap_or(u64::MAX);
+    let Some(enough) = left.checked_sub(missing.saturating_mul(more.as_ref().map_or(0, values))) else { return };
+    *left = enough;
     for n in 0.. {
         match &more {
             Some(value) if out.len() < least => drop(out.insert(format!("x{n}"), value.clone())),
             _ => return,
         }
+    }
+}
+
+/// How many values there are in one.
+fn values(value: &Json) -> u64 {
+    1 + match value {
+        Json::Array(items) => items.iter().map(values).sum(),
+        Json::Object(members) => members.values().map(values).sum(),
+        _ => 0,
     }
 }
 

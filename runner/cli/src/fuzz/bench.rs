@@ -110,15 +110,14 @@ impl<'b> Bench<'b> {
         if self.target.has_control("clock") {
             return;
         }
-        let Some(Answer::Result(last)) =
-            result.transcript.as_ref().and_then(|t| t.entries.last()).map(|entry| &entry.answer)
-        else {
-            return;
-        };
-        let bundle = &last["bundle"];
-        if bundle["error_code"]["string"] == "RATE_LIMITED" {
+        let waits = result.transcript.iter().flat_map(|transcript| &transcript.entries).filter_map(|entry| {
+            let Answer::Result(result) = &entry.answer else { return None };
+            let bundle = &result["bundle"];
             let wait = &bundle["retry_after_ms"]["long"];
             let wait = wait.as_u64().or_else(|| wait.as_str().and_then(|text| text.parse().ok())).unwrap_or(1_000);
+            (bundle["error_code"]["string"] == "RATE_LIMITED").then_some(wait)
+        });
+        if let Some(wait) = waits.max() {
             std::thread::sleep(Duration::from_millis(wait).min(MOST_WAITING));
         }
     }

@@ -90,16 +90,20 @@ pub struct FuzzArgs {
     markdown: Option<PathBuf>,
 }
 
+/// A campaign takes no longer.
+const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
+
 fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
     let number: u64 = number.parse().map_err(|_| format!("{text:?} is no time: 60s, 5m, 500ms"))?;
-    match unit {
-        "" | "s" => Ok(Duration::from_secs(number)),
-        "ms" => Ok(Duration::from_millis(number)),
-        "m" => Ok(Duration::from_secs(number.saturating_mul(60))),
-        "h" => Ok(Duration::from_secs(number.saturating_mul(3600))),
-        _ => Err(format!("{unit:?} is no unit: ms, s, m, h")),
-    }
+    let time = match unit {
+        "" | "s" => Duration::from_secs(number),
+        "ms" => Duration::from_millis(number),
+        "m" => Duration::from_secs(number.saturating_mul(60)),
+        "h" => Duration::from_secs(number.saturating_mul(3600)),
+        _ => return Err(format!("{unit:?} is no unit: ms, s, m, h")),
+    };
+    if time > LONGEST { Err(format!("{text:?} is longer than a year")) } else { Ok(time) }
 }
 
 /// When a campaign is over.
@@ -206,9 +210,12 @@ pub fn fuzz(args: &FuzzArgs, branches: Option<Branches>) -> Result<Exit, Stop> {
         }
     }
     if args.minimize_corpus {
-        let dropped = campaign.minimize().map_err(own_fault)?;
-        store.as_mut().map_or(Ok(()), |store| store.keep_only_cases(&campaign))?;
-        anstream::println!("{dropped} cases dropped, {} kept", campaign.corpus.len());
+        campaign.minimize().map_err(own_fault)?;
+        // What was interrupted has not shown what it could.
+        if let Some(store) = store.as_mut().filter(|_| !interrupted.load(Ordering::Relaxed)) {
+            let dropped = store.keep_only_cases(&campaign)?;
+            anstream::println!("{dropped} cases dropped, {} kept", campaign.corpus.len());
+        }
     } else {
         run(args, &mut campaign, store.as_mut(), &interrupted)?;
     }
@@ -280,7 +287,9 @@ fn run(
 ) -> Result<(), Stop> {
     let begun = Instant::now();
     let mut shown = begun;
-    let until = Until { time: begun + args.time, cases: args.cases, requirement: None };
+    // Beside those that were resumed.
+    let cases = args.cases.map(|cases| cases.saturating_add(campaign.tally.cases));
+    let until = Until { time: begun + args.time, cases, requirement: None };
     pursue(campaign, until, interrupted, &mut |campaign, findings| {
         findings.iter().try_for_each(|finding| tell(finding, store.as_deref()))?;
         store.as_mut().map_or(Ok(()), |store| store.keep_cases(campaign))?;

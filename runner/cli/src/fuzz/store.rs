@@ -7,6 +7,7 @@ use super::campaign::{Campaign, Finding};
 use crate::exit::Stop;
 use cetp_vectors::expr::sha256_hex;
 use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A file of one vector, as `run --vectors` reads it.
@@ -47,10 +48,13 @@ impl Store {
         self.files()?.into_iter().map(read).collect()
     }
 
+    /// What lies there otherwise is somebody else's.
     fn files(&self) -> Result<Vec<PathBuf>, Stop> {
         let entries = std::fs::read_dir(&self.cases).map_err(failed(&self.cases))?;
         let paths: Result<Vec<PathBuf>, _> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
         let mut paths = paths.map_err(failed(&self.cases))?;
+        let digits = |name: &str| name.len() == 16 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        paths.retain(|path| path.is_file() && path.file_name().and_then(|name| name.to_str()).is_some_and(digits));
         paths.sort();
         Ok(paths)
     }
@@ -86,18 +90,17 @@ impl Store {
         Ok(Some(place))
     }
 
-    /// Takes away the cases that the campaign does not have.
+    /// Takes away the cases that the campaign does not have; how many these were.
     ///
     /// # Errors
     /// What it has cannot be written, or the rest not be taken away.
-    pub fn keep_only_cases(&mut self, campaign: &Campaign<'_>) -> Result<(), Stop> {
+    pub fn keep_only_cases(&mut self, campaign: &Campaign<'_>) -> Result<usize, Stop> {
         self.written = 0;
         self.keep_cases(campaign)?;
-        let own: Vec<PathBuf> = campaign.corpus.iter().map(|case| self.place(case)).collect();
-        for path in self.files()?.into_iter().filter(|path| !own.contains(path)) {
-            std::fs::remove_file(&path).map_err(failed(&path))?;
-        }
-        Ok(())
+        let own: BTreeSet<PathBuf> = campaign.corpus.iter().map(|case| self.place(case)).collect();
+        let others: Vec<PathBuf> = self.files()?.into_iter().filter(|path| !own.contains(path)).collect();
+        others.iter().try_for_each(|path| std::fs::remove_file(path).map_err(failed(path)))?;
+        Ok(others.len())
     }
 }
 
