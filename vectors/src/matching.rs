@@ -570,7 +570,7 @@ fn type_is(name: &str, value: &Json) -> bool {
     }
 }
 
-fn compare(a: &Json, b: &Json) -> Option<std::cmp::Ordering> {
+fn compare(a: &Json, b: &Json) -> Option<Ordering> {
     match (expr::integer(a), expr::integer(b)) {
         (Some(a), Some(b)) => Some(a.cmp(&b)),
         _ => a.as_f64()?.partial_cmp(&b.as_f64()?),

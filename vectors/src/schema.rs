@@ -74,8 +74,11 @@ pub fn instance_of(schema: &Json, dialect: &str, instance: &Json) -> Checked {
 /// Whether what an instance breaks may be only `dependencies`, which is no keyword of a dialect since 2019-09 any more: some
 /// validators still know it, and others do not.
 fn disputed(schema: &Json, instance: &Json, dialect: &str) -> bool {
+    if dialect != DRAFT_2020_12 {
+        return false;
+    }
     let plain = without_dependencies(schema);
-    dialect == DRAFT_2020_12 && plain != *schema && instance_of(&plain, dialect, instance) == Checked::Yes
+    plain != *schema && instance_of(&plain, dialect, instance) == Checked::Yes
 }
 
 fn without_dependencies(schema: &Json) -> Json {
@@ -83,24 +86,17 @@ fn without_dependencies(schema: &Json) -> Json {
         Json::Object(members) => members
             .iter()
             .filter(|(name, _)| *name != "dependencies")
-            .map(|(name, value)| {
-                (name.clone(), if names_what_follows(name) { each_without(value) } else { without_dependencies(value) })
+            .map(|(name, value)| match value {
+                // Its members are names that the schema chose.
+                Json::Object(named) if MAPS.contains(&name.as_str()) => {
+                    let each = named.iter().map(|(name, schema)| (name.clone(), without_dependencies(schema)));
+                    (name.clone(), each.collect())
+                }
+                value => (name.clone(), without_dependencies(value)),
             })
             .collect(),
         Json::Array(items) => items.iter().map(without_dependencies).collect(),
         other => other.clone(),
-    }
-}
-
-/// Whether the members of a keyword's object are names that a schema chose.
-fn names_what_follows(keyword: &str) -> bool {
-    ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"].contains(&keyword)
-}
-
-fn each_without(schemas: &Json) -> Json {
-    match schemas.as_object() {
-        Some(members) => members.iter().map(|(name, schema)| (name.clone(), without_dependencies(schema))).collect(),
-        None => schemas.clone(),
     }
 }
 

@@ -43,7 +43,7 @@ fn certain(schema: &Json, dialect: &str) -> (Option<Json>, Vec<Instance>) {
         maker
     };
     // A schema that names itself more than once has more cases with each level than the level before.
-    let maker = (1..DEEPEST).rev().map(made).find(|maker| maker.out.len() < MOST_CASES).unwrap_or_else(|| made(0));
+    let maker = (1..=DEEPEST).rev().map(made).find(|maker| maker.out.len() < MOST_CASES).unwrap_or_else(|| made(0));
     let right = |case: &Instance| if case.valid { conforms(&case.value) } else { breaks(&case.value) };
     let cases = maker.out.into_iter().filter(right).collect();
     (Some(sample), cases)
